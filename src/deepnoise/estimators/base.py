@@ -1,0 +1,165 @@
+"""``DensityRegressor``: one scikit-learn door for every method that answers with densities."""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import (
+    check_array,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
+
+from ..prediction import metrics
+from ..prediction.mixture import GaussianMixture
+from .encode import TableEncoder, is_frame
+from .units import Units
+
+COVERAGES = (0.5, 0.8, 0.9, 0.95)
+
+
+class DensityRegressor(RegressorMixin, BaseEstimator, ABC):
+    """Encoding, units and seeds around a density model.
+
+    A method writes ``_fit`` and ``_density``, both in standardised units, has the parameters
+    ``standardize`` and ``random_state``, and may check its others in ``_check_settings``.
+
+    Results are numpy float64.  With one outcome they have no axis for it, whether y was (N,) or
+    (N, 1); with Q > 1 outcomes they carry a last axis Q.
+    """
+
+    standardize: bool
+    random_state: Any
+
+    @abstractmethod
+    def _fit(self, x: np.ndarray, y: np.ndarray, seed: int) -> None:
+        """Learn from standardised rows x (N, P) and y (N, Q)."""
+
+    @abstractmethod
+    def _density(self, x: np.ndarray) -> GaussianMixture:
+        """Predictive densities of standardised rows x, in standardised units."""
+
+    def _check_settings(self) -> None:
+        """Raise a ValueError that names the argument and the fix."""
+
+    def _seed(self) -> int:
+        return draw_seed(self.random_state)
+
+    def fit(self, X: Any, y: ArrayLike) -> "DensityRegressor":
+        """Learn the density of y given X.
+
+        Parameters
+        ----------
+        X : array (N, P), pandas or polars frame
+            Columns of frames are remembered by name; text and categories are one-hot encoded.
+        y : array (N,) or (N, Q)
+
+        Returns
+        -------
+        self
+        """
+        if not isinstance(self.standardize, bool | np.bool_):
+            raise ValueError(f"standardize must be True or False; got {self.standardize!r}")
+        self._check_settings()
+        vars(self).pop("seed_", None)
+        self.encoder_, x, outcomes = self._learn_table(X, y)
+        self.units_ = Units.learn(x, outcomes, bool(self.standardize))
+        seed = self._seed()
+        self._fit(self.units_.x.apply(x), self.units_.y.apply(outcomes), seed)
+        self.seed_ = seed
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        # The seed is set last: a fit that failed leaves no half-fitted estimator.
+        return hasattr(self, "seed_")
+
+    def _learn_table(self, X, y) -> tuple[TableEncoder, np.ndarray, np.ndarray]:
+        X, y = self._checked(X, y)
+        outcomes = check_array(
+            y, ensure_2d=False, dtype="numeric", input_name="y", estimator=self
+        ).astype(np.float64)
+        outcomes = outcomes.reshape(len(outcomes), -1)
+        check_consistent_length(X, outcomes)
+        if outcomes.shape[1] == 0:
+            raise ValueError("y has no columns")
+        encoder = TableEncoder.learn(X)
+        return encoder, self._encoded(encoder, X), outcomes
+
+    def _checked(self, X, y="no_validation", reset: bool = True):
+        """scikit-learn's own checks; NaN is left to the encoder, which says where it is."""
+        settings = {"skip_check_array": True} if is_frame(X) else {"ensure_all_finite": False}
+        if not is_frame(X) and not isinstance(y, str):
+            settings["multi_output"] = True
+        return validate_data(self, X, y, reset=reset, **settings)
+
+    def _encoded(self, encoder: TableEncoder, X) -> np.ndarray:
+        x = encoder.encode(X)
+        return check_array(x, dtype=np.float64, estimator=self, input_name="X")
+
+    def _rows(self, X: Any) -> np.ndarray:
+        """Standardised rows of a table at prediction."""
+        check_is_fitted(self)
+        X = self._checked(self.encoder_.select(X), reset=False)
+        return self.units_.x.apply(self._encoded(self.encoder_, X))
+
+    def predict_density(self, X: Any) -> GaussianMixture:
+        """Predictive density of every row, in the units of y.
+
+        Its components are computed block by block when asked for, so X may be large.
+        """
+        rows = self._rows(X)
+        return self.units_.y.restore(self._density(rows))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predictive mean; (N,)."""
+        return self.predict_density(X).mean()
+
+    def predict_interval(self, X: Any, coverage: float = 0.95) -> np.ndarray:
+        """Ends of the central predictive interval; (N, 2)."""
+        return self.predict_density(X).interval(coverage)
+
+    def predict_quantiles(self, X: Any, levels: ArrayLike = (0.05, 0.5, 0.95)) -> np.ndarray:
+        """Predictive quantiles; (N, M) at M levels, (N,) at a single one."""
+        return self.predict_density(X).quantile(levels)
+
+    def probability_above(self, X: Any, c: ArrayLike) -> np.ndarray:
+        """P(y >= c | x), c a number or one a row; (N,)."""
+        return self.predict_density(X).probability_above(c)
+
+    def sample(self, X: Any, n: int = 1, random_state: Any = None) -> np.ndarray:
+        """n draws of y for every row; (N, n).  Without ``random_state``, the same at every call."""
+        density = self.predict_density(X)
+        return density.sample(self.seed_ if random_state is None else draw_seed(random_state), n)
+
+    def score_report(self, X: Any, y: ArrayLike) -> dict[str, float]:
+        """How good the densities are: rmse, nll, crps, and coverage at 50, 80, 90 and 95 %.
+
+        ``score`` is the coefficient of determination R² of the predictive mean, as for every
+        scikit-learn regressor.
+        """
+        density = self.predict_density(X)
+        y = check_array(y, ensure_2d=False, dtype="numeric", input_name="y")
+        report = {name: getattr(metrics, name)(density, y) for name in ("rmse", "nll", "crps")}
+        off_centre = np.abs(2 * metrics.pit(density, y) - 1)
+        for level in COVERAGES:
+            report[f"coverage_{round(100 * level)}"] = float(np.mean(off_centre <= level))
+        return report
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.input_tags.categorical = False
+        return tags
+
+
+def draw_seed(random_state: Any) -> int:
+    """A whole number is the seed itself; otherwise one is drawn, as scikit-learn does."""
+    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
+        if not 0 <= random_state < 2**32:
+            raise ValueError(f"random_state must be from 0 to 2**32 - 1; got {random_state}")
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))

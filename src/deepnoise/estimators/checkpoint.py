@@ -1,0 +1,130 @@
+"""What a model folder says of its estimator, and writing one while the chains still run."""
+
+import json
+import math
+import time
+import warnings
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..inference import storage
+from ..inference.array_file import ModelFileError
+from ..inference.model_folder import HEADER, check_writable, current_header, to_json
+from ..inference.posterior import Plan, Posterior
+from ..inference.priors import PriorSpec
+from ..inference.storage import EMPTY
+from ..model.activation import PiecewiseLinear
+
+SECONDS_BETWEEN = 5.0
+# Of the time of a fit, that writing checkpoints may take.
+LARGEST_SHARE = 0.05
+
+
+def estimator_header(estimator: Any, seed: int) -> dict[str, Any]:
+    """Plain values from which, with a posterior, the estimator can be built again."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return {
+        "estimator": type(estimator).__name__,
+        "params": {name: _plain(value) for name, value in estimator.get_params(deep=False).items()},
+        "seed": seed,
+        "encoder": estimator.encoder_.to_dict(),
+        "units": estimator.units_.to_dict(),
+        "n_features_in": int(estimator.n_features_in_),
+        "feature_names_in": None if names is None else [str(name) for name in names],
+        "chain_weights": [float(weight) for weight in estimator.chain_weights_],
+    }
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as JSON; None for what has no such form (a function, a RandomState)."""
+    if isinstance(value, PiecewiseLinear | PriorSpec):
+        return asdict(value)
+    if isinstance(value, Mapping):
+        return {str(name): _plain(part) for name, part in value.items()}
+    if isinstance(value, tuple | list | np.ndarray):
+        return [_plain(part) for part in value]
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Path):
+        return str(value)
+    return value if isinstance(value, str | int | float | bool) else None
+
+
+class Checkpointer:
+    """Writes a posterior to a folder: at once, then every few seconds, and in one piece at the end.
+
+    ``found`` is the fit that the folder already holds, to be continued.  A folder that holds
+    another fit, or that cannot be written, is refused.  A write that fails is an error only if it
+    is the first: later ones must not cost what the chains have drawn.
+    """
+
+    def __init__(
+        self, folder: str | Path, plan: Plan, header: dict[str, Any], x: np.ndarray, y: np.ndarray
+    ):
+        stored = _stored(Path(folder))
+        if stored is not None:
+            _refuse_other(Path(folder), stored, plan, header, x, y)
+        check_writable(Path(folder))
+        self.found = None if stored is None else replace(stored.posterior, plan=plan)
+        self._folder, self._header, self._rows = Path(folder), header, {"rows": {"x": x, "y": y}}
+        self._known = EMPTY if stored is None else stored.manifest
+        self._sweeps = -1 if stored is None else stored.posterior.run.t
+        self._next = -math.inf
+
+    def __call__(self, posterior: Posterior, last: bool = False) -> None:
+        began = time.monotonic()
+        news = posterior.run.t - self._sweeps
+        in_pieces = len(self._known.blocks) > 1
+        if news < 0 or not (last and (news or in_pieces) or news and began >= self._next):
+            return
+        known = replace(self._known, blocks=()) if last else self._known
+        try:
+            self._known = storage.write(self._folder, posterior, self._header, self._rows, known)
+            self._sweeps = posterior.run.t
+        except ModelFileError as error:
+            if self._next == -math.inf:
+                raise
+            warnings.warn(f"no checkpoint, the fit goes on: {error}", stacklevel=2)
+        took = time.monotonic() - began
+        self._next = began + max(SECONDS_BETWEEN, took / LARGEST_SHARE)
+
+
+def checkpoint_seed(folder: str | Path | None) -> int | None:
+    """The seed of the fit that a folder holds, if there is one."""
+    header = None if folder is None else current_header(Path(folder))
+    return None if header is None else header["plan"]["seed"]
+
+
+def _stored(folder: Path) -> storage.Stored | None:
+    return storage.read(folder) if (folder / HEADER).exists() else None
+
+
+def _refuse_other(folder: Path, stored: storage.Stored, plan: Plan, header, x, y) -> None:
+    """An error that names what differs, unless the folder holds an earlier stage of this fit."""
+    there, here = asdict(stored.posterior.plan), asdict(plan)
+    wrong = [
+        f"{name} is {there[name]} there and {here[name]} here"
+        for name in here
+        if name != "draws" and there[name] != here[name]
+    ]
+    rows, plain = stored.extra.get("rows", {}), json.loads(to_json(header))
+    for name, values in (("X", x), ("y", y)):
+        if not np.array_equal(rows.get(name.lower(), np.empty(0)), values):
+            wrong.append(f"the rows of {name} differ")
+    wrong += [
+        f"{words} differ"
+        for part, words in (("encoder", "the columns of X"), ("units", "the units of X or y"))
+        if stored.header.get(part) != plain[part]
+    ]
+    held = stored.posterior.run.n_draws
+    if held > plan.draws:
+        wrong.append(f"it holds {held} draws a chain already, and {plan.draws} are asked for")
+    if wrong:
+        raise ValueError(
+            f"checkpoint: {folder} holds another fit ({'; '.join(wrong)}): "
+            f"choose another folder, or delete this one"
+        )

@@ -1,0 +1,128 @@
+"""What a posterior can say beyond its predictive density, as methods of an estimator."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from ..inference import arviz
+from ..inference.diagnostics import Diagnostics, diagnose
+from ..prediction import credible
+from ..prediction.decompose import VarianceParts, decompose
+from ..prediction.functionals import log_likelihood, predictive_functionals
+from ..prediction.influence import Influence, influence
+from ..prediction.per_draw import DrawDensities
+
+DIAGNOSED_ROWS = 50
+
+
+class PosteriorInsights:
+    """Methods for an estimator that has the two below."""
+
+    def _draw_densities(self, X: Any) -> DrawDensities:
+        raise NotImplementedError
+
+    def _training_densities(self, rows: Any) -> tuple[DrawDensities, np.ndarray]:
+        raise NotImplementedError
+
+    def predict_above(self, X: Any, c: ArrayLike, level: float = 0.95) -> np.ndarray:
+        """P(y >= c | x) with a credible interval.
+
+        Parameters
+        ----------
+        X : table (N, P)
+        c : number, or one a row
+        level : float
+            Probability that the interval holds P(y >= c | x, Θ), given the data.
+
+        Returns
+        -------
+        array (N, 3)
+            Probability, as of :meth:`predict_density`, lower and upper end; (N, 3, Q) with more
+            outcomes than one.
+        """
+        densities = self._draw_densities(X)
+        found = credible.above(densities, c, level)
+        probability = self.probability_above(X, c)  # type: ignore[attr-defined]
+        return np.stack([probability, found.lower, found.upper], axis=1)
+
+    def density_bands(
+        self,
+        X: Any,
+        grid: ArrayLike,
+        level: float = 0.9,
+        probabilities: ArrayLike = credible.PROBABILITIES,
+    ) -> credible.DensityBands:
+        """Credible bands of the density, the cdf and the quantile function of every row.
+
+        Parameters
+        ----------
+        X : table (N, P)
+        grid : array (G,)
+            Values of y at which density and cdf are wanted.
+        level : float
+            Probability that a band holds the function at a point, given the data.
+        probabilities : array (K,)
+            Where the quantile function is wanted.
+        """
+        return credible.bands(self._draw_densities(X), grid, level, probabilities)
+
+    def influence(self, X: Any, level: float = 0.95) -> Influence:
+        """How strongly each encoded feature moves the mean and the spread of y, averaged over X."""
+        densities = self._draw_densities(X)
+        names = self.encoder_.feature_names  # type: ignore[attr-defined]
+        scale = np.array(self.units_.x.scale)  # type: ignore[attr-defined]
+        return influence(densities, names, scale, level)
+
+    def decompose(self, X: Any) -> VarianceParts:
+        """Predictive variance of every row: epistemic, aleatoric, and the share of each noise."""
+        return decompose(self._draw_densities(X))
+
+    def predictive_functionals(self, rows: Sequence[int] | None = None) -> dict[str, np.ndarray]:
+        """Predictive mean, sd and log density at training rows, draw by draw.
+
+        Parameters
+        ----------
+        rows : list of int, optional
+            Numbers of training rows; by default 50 of them, evenly spaced.
+
+        Returns
+        -------
+        dict of arrays (chain, draw)
+            Under the names "mean[n]", "sd[n]" and "log_density[n]" of training row n.
+        """
+        check_is_fitted(self)
+        total, chains = len(self._y), len(self.chain_weights_)  # type: ignore[attr-defined]
+        if rows is None:
+            rows = np.unique(np.linspace(0, total - 1, min(total, DIAGNOSED_ROWS)).astype(int))
+        densities, y = self._training_densities(np.asarray(rows))
+        return predictive_functionals(densities, y, chains, [int(n) for n in rows])
+
+    @property
+    def diagnostics_(self) -> Diagnostics:
+        """R-hat and effective sample sizes of predictive functionals, with a verdict in words."""
+        if getattr(self, "_diagnostics", None) is None:
+            self._diagnostics: Diagnostics | None = diagnose(self.predictive_functionals())
+        return self._diagnostics  # type: ignore[return-value]
+
+    def loo(self) -> arviz.Loo:
+        """Leave-one-out log predictive density of the training rows, by PSIS; needs ArviZ.
+
+        Chains count equally.
+        """
+        return arviz.loo(self._log_likelihood()[0])
+
+    def to_arviz(self) -> Any:
+        """Draws, log likelihood and observed y as ArviZ's own type; needs ArviZ."""
+        log_likelihood, y = self._log_likelihood()
+        names = {"inputs": self.encoder_.feature_names}  # type: ignore[attr-defined]
+        posterior = self.posterior_  # type: ignore[attr-defined]
+        return arviz.to_arviz(posterior, log_likelihood, y, names)
+
+    def _log_likelihood(self) -> tuple[np.ndarray, np.ndarray]:
+        """log p(y | x, Θ) of the training rows, (chain, draw, N), and their y."""
+        densities, y = self._training_densities(slice(None))
+        chains = len(self.chain_weights_)  # type: ignore[attr-defined]
+        return log_likelihood(densities, y).T.reshape(chains, -1, len(y)), y

@@ -1,0 +1,65 @@
+"""Arguments of an estimator, checked once, and the plan that they make."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..inference.posterior import INITS, SAMPLERS, Plan
+from ..inference.priors import NAMES, PriorSpec
+from ..model.activation import resolve_activation
+
+DTYPES = ("float32", "float64")
+
+
+def count(name: str, value: Any, least: int) -> int:
+    """A whole number of at least ``least``."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}")
+    return int(value)
+
+
+def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
+    if not isinstance(value, str) or value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}")
+    return value
+
+
+def widths(value: Any) -> tuple[int, ...]:
+    """Widths of the hidden layers."""
+    try:
+        return tuple(count("hidden", width, 1) for width in value)
+    except (TypeError, ValueError):
+        raise ValueError(f"hidden must be widths such as (20, 20); got {value!r}") from None
+
+
+def prior(value: Any, init: str) -> str | PriorSpec:
+    """A named prior, or one from a user's dict."""
+    if isinstance(value, PriorSpec):
+        return value
+    if isinstance(value, Mapping):
+        return PriorSpec.of(value)
+    if not isinstance(value, str) or value not in NAMES:
+        raise ValueError(f"prior must be one of {', '.join(NAMES)} or a dict; got {value!r}")
+    if value == "anchored" and init == "prior":
+        raise ValueError("prior='anchored' is anchored at the gradient start: use init='gradient'")
+    return value
+
+
+def plan(params: Mapping[str, Any], seed: int) -> Plan:
+    """The plan of a fit from the estimator's parameters."""
+    init = one_of("init", params["init"], INITS)
+    return Plan(
+        hidden=widths(params["hidden"]),
+        h=resolve_activation(params["activation"]),
+        seed=seed,
+        prior=prior(params["prior"], init),
+        chains=count("chains", params["chains"], 1),
+        warmup=count("warmup", params["warmup"], 0),
+        draws=count("draws", params["draws"], 1),
+        thin=count("thin", params["thin"], 1),
+        init=init,
+        sampler=one_of("sampler", params["sampler"], SAMPLERS),
+        dtype=one_of("dtype", str(params["dtype"]), DTYPES),
+    )

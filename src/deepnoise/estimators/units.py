@@ -1,0 +1,104 @@
+"""The user's units and the standardised units in which models are fitted."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..prediction.mixture import GaussianMixture
+
+# Beyond these the variance of y cannot be written as a float64.
+SMALLEST_SCALE, LARGEST_SCALE = 1e-140, 1e140
+FAR = 1e30
+
+
+@dataclass(frozen=True)
+class Standardizer:
+    """(value - mean) / scale, one mean and scale a column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> units = Standardizer.learn(np.array([[1.0, 5.0], [3.0, 5.0]]))
+    >>> units.scale
+    (1.0, 1.0)
+    >>> units.apply(np.array([[2.0, 7.0]]))
+    array([[0., 2.]])
+    """
+
+    mean: tuple[float, ...]
+    scale: tuple[float, ...]
+
+    @classmethod
+    def identity(cls, columns: int) -> "Standardizer":
+        return cls((0.0,) * columns, (1.0,) * columns)
+
+    @classmethod
+    def learn(cls, values: np.ndarray) -> "Standardizer":
+        """Means and standard deviations (ddof 0) of the columns; a constant column has scale 1."""
+        mean, scale = zip(*(_moments(column) for column in values.T), strict=True)
+        return cls(mean, scale)
+
+    def apply(self, values: np.ndarray) -> np.ndarray:
+        """Standardised values; those beyond 1e30 standard deviations are taken to be there."""
+        mean, scale = np.array(self.mean), np.array(self.scale)
+        # Halves: the difference of two values near the largest float stays finite.
+        with np.errstate(over="ignore"):
+            return np.clip((values / 2 - mean / 2) / (scale / 2), -FAR, FAR)
+
+    def restore(self, density: GaussianMixture) -> GaussianMixture:
+        """A density of standardised values, in the user's units."""
+        return density.affine(self.scale, self.mean)
+
+    def to_dict(self) -> dict:
+        """Plain values for JSON."""
+        return {"mean": list(self.mean), "scale": list(self.scale)}
+
+    @classmethod
+    def from_dict(cls, plain: dict) -> "Standardizer":
+        """The inverse of :meth:`to_dict`."""
+        return cls(tuple(map(float, plain["mean"])), tuple(map(float, plain["scale"])))
+
+
+@dataclass(frozen=True)
+class Units:
+    """Units of the encoded features and of the outcomes."""
+
+    x: Standardizer
+    y: Standardizer
+
+    @classmethod
+    def learn(cls, x: np.ndarray, y: np.ndarray, standardize: bool) -> "Units":
+        if not standardize:
+            return cls(Standardizer.identity(x.shape[1]), Standardizer.identity(y.shape[1]))
+        units = cls(Standardizer.learn(x), Standardizer.learn(y))
+        for scale in units.y.scale:
+            if not SMALLEST_SCALE < scale < LARGEST_SCALE:
+                raise ValueError(f"y has a standard deviation of {scale:.3g}; change its unit")
+        return units
+
+    def to_dict(self) -> dict:
+        """Plain values for JSON."""
+        return {"x": self.x.to_dict(), "y": self.y.to_dict()}
+
+    @classmethod
+    def from_dict(cls, plain: dict) -> "Units":
+        """The inverse of :meth:`to_dict`."""
+        return cls(Standardizer.from_dict(plain["x"]), Standardizer.from_dict(plain["y"]))
+
+
+def _moments(values: np.ndarray) -> tuple[float, float]:
+    """Mean and sd without overflow or underflow: powers of two are taken out, which is exact."""
+    low, high = values.min(), values.max()
+    if low == high:
+        return float(low), 1.0
+    size = _power_of_two(max(abs(low), abs(high)))
+    mean = np.mean(values / size) * size
+    apart = values / 2 - mean / 2
+    spread = _power_of_two(np.abs(apart).max())
+    scale = 2 * (np.sqrt(np.mean((apart / spread) ** 2)) * spread)
+    return float(mean), max(float(scale), 1e-300)
+
+
+def _power_of_two(value: float) -> float:
+    """A power of two near the value, itself and its inverse normal numbers."""
+    return float(np.ldexp(1.0, int(np.clip(np.frexp(value)[1], -1000, 1000))))

@@ -1,0 +1,131 @@
+"""Algorithm 1: one Gibbs sweep in four blocks, each over all layers at once.
+
+The blocks run in the order variances, v, u, weights: a rotation of the paper's, in which one
+forward product m = beta u + gamma serves both the variances and v, and a move that integrates the
+prior scales out may come before the sweep.
+"""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..model.activation import PiecewiseLinear
+from ..model.conditionals import (
+    rho2_given,
+    sigma2_given,
+    tau2_given,
+    u_given,
+    v_given,
+    weights_given,
+    xi2_given,
+)
+from ..model.gaussian import sample_rows, sample_weights
+from ..model.inverse_gamma import merge
+from ..model.network import Latents, Prior, Scales, Theta, pre_activation, simulate
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class GibbsState:
+    """Everything that a sweep redraws, of one chain."""
+
+    theta: Theta
+    scales: Scales
+    latents: Latents
+
+
+def sweep(
+    key: jax.Array,
+    state: GibbsState,
+    x: jax.Array,
+    y: jax.Array,
+    prior: Prior,
+    h: PiecewiseLinear,
+    hold: jax.Array | bool = False,
+    rows: int | None = None,
+) -> GibbsState:
+    """One full pass.  ``hold`` keeps Theta and Scales, so that latents can settle on a given start.
+
+    With ``rows``, only that many random rows get new latents.  Which rows are refreshed does not depend on the state, so every such kernel, and hence their
+    mixture, leaves the posterior invariant.  Paper: alg:sampling.  Errata: E5, E6, E7.
+    """
+    key_s, key_v, key_u, key_w, key_rows = jax.random.split(key, 5)
+    v, u = state.latents.clamp(x, y)
+    old = state.theta
+    m = [pre_activation(*part) for part in zip(u, old.beta, old.gamma, strict=True)]
+    tau2, sigma2, scales = _keep_if(
+        hold,
+        (old.tau2, old.sigma2, state.scales),
+        draw_variances(key_s, v, u, m, old.beta, old.gamma, prior, h),
+    )
+    theta = Theta(old.beta, old.gamma, tau2, sigma2)
+    if rows is None or rows >= x.shape[0]:
+        latents = draw_latents(key_v, key_u, theta, m, v, u, h)
+    else:
+        chosen = jax.random.permutation(key_rows, x.shape[0])[:rows]
+        part = draw_latents(key_v, key_u, theta, *_take((m, v, u), chosen), h)
+        latents = jax.tree.map(lambda old, new: old.at[chosen].set(new), state.latents, part)
+    weights = draw_weights(key_w, *latents.clamp(x, y), tau2, scales)
+    beta, gamma = _keep_if(hold, (old.beta, old.gamma), weights)
+    return GibbsState(Theta(beta, gamma, tau2, sigma2), scales, latents)
+
+
+def draw_weights(key, v, u, tau2, scales: Scales):
+    """All (beta_l, gamma_l) given u, v."""
+    laws = [weights_given(*part) for part in zip(u, v, tau2, scales.rho2, scales.xi2, strict=True)]
+    draws = [w.astype(t.dtype) for w, t in zip(sample_weights(key, laws), tau2, strict=True)]
+    return tuple(w[:, :-1] for w in draws), tuple(w[:, -1] for w in draws)
+
+
+def draw_variances(key, v, u, m, beta, gamma, prior: Prior, h):
+    """All tau2, sigma2, rho2 and xi2, by one merged inverse-gamma sampler."""
+    blocks = (
+        [tau2_given(*part) for part in zip(v, m, prior.preact, strict=True)],
+        [sigma2_given(*part, h) for part in zip(u[1:], v[:-1], prior.postact, strict=True)],
+        [rho2_given(*part) for part in zip(beta, prior.weight, strict=True)],
+        [xi2_given(*part) for part in zip(gamma, prior.bias, strict=True)],
+    )
+    laws = [law for block in blocks for law in block]
+    flat = jnp.split(merge(laws).sample(key), np.cumsum([law.b.size for law in laws])[:-1])
+    draws = iter(x.reshape(law.b.shape) for x, law in zip(flat, laws, strict=True))
+    tau2, sigma2, rho2, xi2 = (tuple(next(draws) for _ in block) for block in blocks)
+    return tau2, sigma2, Scales(rho2, xi2)
+
+
+def draw_latents(key_v, key_u, theta: Theta, m, v, u, h) -> Latents:
+    """All v given u, then all u given v; ``v`` and ``u`` are clamped at y and x."""
+    new_v = draw_v(key_v, theta, m, u, h)
+    return Latents(new_v, draw_u(key_u, theta, (*new_v, v[-1]), h))
+
+
+def draw_v(key, theta: Theta, m, u, h):
+    """All v_0..v_{L-1}, by one piecewise-normal sampler."""
+    if theta.L == 0:
+        return ()
+    layers = (m[:-1], u[1:], theta.tau2[:-1], theta.sigma2)
+    merged = v_given(*(jnp.concatenate(part, axis=-1) for part in layers), h)
+    widths = [sigma2.shape[0] for sigma2 in theta.sigma2]
+    return tuple(jnp.split(merged.sample(key), np.cumsum(widths)[:-1], axis=-1))
+
+
+def draw_u(key, theta: Theta, v, h):
+    """All u_1..u_L, one factorisation a layer for all rows."""
+    parts = zip(
+        v[:-1], v[1:], theta.beta[1:], theta.gamma[1:], theta.tau2[1:], theta.sigma2, strict=True
+    )
+    return tuple(sample_rows(key, [u_given(*part, h) for part in parts]))
+
+
+def init(key: jax.Array, theta: Theta, scales: Scales, x, h: PiecewiseLinear) -> GibbsState:
+    """A start at a given Theta, its latents simulated forward; sweeps with ``hold`` settle them."""
+    return GibbsState(theta, scales, simulate(key, theta, x, h)[0])
+
+
+def _keep_if(hold, old, new):
+    return jax.tree.map(lambda a, b: jnp.where(hold, a, b), old, new)
+
+
+def _take(tree, rows):
+    return jax.tree.map(lambda a: jnp.take(a, rows, axis=0), tree)

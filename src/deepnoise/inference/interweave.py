@@ -1,0 +1,122 @@
+"""The non-centred move: Theta moves while the standardised noises stay, between Gibbs sweeps.
+
+Given e_l = (v_l - m_l)/τ_l (l < L) and d_l = (u_{l+1} - h(v_l))/σ_l (l < L-1), the latents are a
+function of Theta.  Hamiltonian dynamics on (β, γ, log τ², log σ²) target their law given (e, d, y)
+with u_L and the prior scales ρ², ξ² integrated out; u_L is then redrawn here and ρ², ξ² by the
+sweep that follows, before anything conditions on them.  Partially collapsed, interweaved: the
+posterior stays invariant.
+"""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+
+from ..model.activation import PiecewiseLinear
+from ..model.conditionals import u_given
+from ..model.gaussian import sample_rows
+from ..model.inverse_gamma import InverseGamma
+from ..model.network import Arrays, Latents, Prior, Theta, pre_activation
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Noises:
+    """Standardised noises: e[l] before activation l (l < L), d[l] after it (l < L-1)."""
+
+    e: Arrays
+    d: Arrays
+
+
+def standardise(theta: Theta, v: Arrays, u: Arrays, h: PiecewiseLinear) -> Noises:
+    """(e, d) of the clamped latents v_0..v_L, u_0..u_L."""
+    m = [pre_activation(*part) for part in zip(u, theta.beta, theta.gamma, strict=True)]
+    e = tuple((v[l] - m[l]) / jnp.sqrt(theta.tau2[l]) for l in range(theta.L))
+    d = tuple((u[l + 1] - h(v[l])) / jnp.sqrt(theta.sigma2[l]) for l in range(theta.L - 1))
+    return Noises(e, d)
+
+
+def rebuild(theta: Theta, noises: Noises, x: jax.Array, h: PiecewiseLinear) -> Latents:
+    """v_0..v_{L-1} and u_1..u_{L-1} that Theta and the noises imply."""
+    v, u, u_l = [], [], x
+    for l in range(theta.L):
+        v.append(
+            pre_activation(u_l, theta.beta[l], theta.gamma[l])
+            + jnp.sqrt(theta.tau2[l]) * noises.e[l]
+        )
+        if l < theta.L - 1:
+            u_l = h(v[l]) + jnp.sqrt(theta.sigma2[l]) * noises.d[l]
+            u.append(u_l)
+    return Latents(tuple(v), tuple(u))
+
+
+def to_position(theta: Theta) -> Theta:
+    """Theta with its variances on the log scale: the coordinates of the move."""
+    log = lambda variances: tuple(jnp.log(s2) for s2 in variances)  # noqa: E731
+    return Theta(theta.beta, theta.gamma, log(theta.tau2), log(theta.sigma2))
+
+
+def from_position(position: Theta) -> Theta:
+    exp = lambda logs: tuple(jnp.exp(log) for log in logs)  # noqa: E731
+    return Theta(position.beta, position.gamma, exp(position.tau2), exp(position.sigma2))
+
+
+def log_density(
+    position: Theta, noises: Noises, x: jax.Array, y: jax.Array, prior: Prior, h: PiecewiseLinear
+) -> jax.Array:
+    """log p(position, y | e, d), u_L, ρ² and ξ² integrated out, up to a constant."""
+    theta = from_position(position)
+    return log_likelihood(theta, noises, x, y, h) + log_prior(position, prior)
+
+
+def log_prior(position: Theta, prior: Prior) -> jax.Array:
+    """log p(position) with ρ² and ξ² integrated out, up to a constant."""
+    total = jnp.zeros((), position.gamma[0].dtype)
+    for l in range(position.L + 1):
+        total += log_scale_mixture(position.beta[l], prior.weight[l])
+        total += log_scale_mixture(position.gamma[l], prior.bias[l])
+        total += _log_variance(position.tau2[l], prior.preact[l])
+    for l in range(position.L):
+        total += _log_variance(position.sigma2[l], prior.postact[l])
+    return total
+
+
+def log_likelihood(theta: Theta, noises: Noises, x, y, h: PiecewiseLinear) -> jax.Array:
+    """log N(y; β_L h(v_{L-1}) + γ_L, T_L + β_L Σ_{L-1} β_Lᵀ) summed over rows."""
+    if theta.L == 0:
+        top, noise = x, jnp.diag(theta.tau2[0])
+    else:
+        top = h(rebuild(theta, noises, x, h).v[-1])
+        noise = jnp.diag(theta.tau2[-1]) + (theta.beta[-1] * theta.sigma2[-1]) @ theta.beta[-1].T
+    residual = y - pre_activation(top, theta.beta[-1], theta.gamma[-1])
+    if y.shape[1] == 1:
+        return -jnp.sum(residual**2) / noise[0, 0] / 2 - len(y) * jnp.log(noise[0, 0]) / 2
+    factor = jnp.linalg.cholesky(noise)
+    standard = jax.scipy.linalg.solve_triangular(factor, residual.T, lower=True)
+    return -jnp.sum(standard**2) / 2 - len(y) * jnp.sum(jnp.log(jnp.diagonal(factor)))
+
+
+def log_scale_mixture(weight: jax.Array, law: InverseGamma) -> jax.Array:
+    """log ∫ N(weight; 0, s²) IG(s²; a, b) ds² up to a constant: Student-t with 2a degrees."""
+    return -jnp.sum((law.a + 0.5) * jnp.log1p(weight**2 / (2 * law.b)))
+
+
+def _log_variance(log_s2: jax.Array, law: InverseGamma) -> jax.Array:
+    """log IG(s²; a, b) + log s² (the Jacobian of the log scale) up to a constant."""
+    return -jnp.sum(law.a * log_s2 + law.b * jnp.exp(-log_s2))
+
+
+def redraw_last(key: jax.Array, theta: Theta, latents: Latents, y, h: PiecewiseLinear) -> Latents:
+    """``latents`` of ``rebuild`` with u_L drawn from its full conditional."""
+    if theta.L == 0:
+        return latents
+    last = u_given(
+        latents.v[-1],
+        y,
+        theta.beta[-1],
+        theta.gamma[-1],
+        theta.tau2[-1],
+        theta.sigma2[-1],
+        h,
+    )
+    return Latents(latents.v, (*latents.u, *sample_rows(key, [last])))

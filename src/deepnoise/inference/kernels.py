@@ -1,0 +1,142 @@
+"""Markov kernels: what one step of a chain is.  A kernel is hashable, so compiled code is reused."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from blackjax.adaptation.step_size import dual_averaging_adaptation
+from blackjax.mcmc import hmc
+from jax.flatten_util import ravel_pytree
+
+from ..model.activation import PiecewiseLinear
+from ..model.network import Prior, Scales, Theta
+from . import gibbs, interweave
+from .gibbs import GibbsState
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Data:
+    """What a chain is conditioned on: the same rows for every chain, a prior for each."""
+
+    x: jax.Array
+    y: jax.Array
+    prior: Prior
+
+
+@dataclass(frozen=True)
+class GibbsKernel:
+    """The paper's Algorithm 1; the first ``settle`` sweeps redraw the latents only."""
+
+    h: PiecewiseLinear
+    settle: int = 20
+    rows: int | None = None
+
+    def init(self, key: jax.Array, theta: Theta, scales: Scales, data: Data) -> GibbsState:
+        return gibbs.init(key, theta, scales, data.x, self.h)
+
+    def step(self, key: jax.Array, t: jax.Array, state: GibbsState, data: Data) -> GibbsState:
+        hold = t < self.settle
+        return gibbs.sweep(key, state, data.x, data.y, data.prior, self.h, hold, self.rows)
+
+    def theta(self, state: GibbsState) -> Theta:
+        return state.theta
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Tuning:
+    """Step size (dual averaging) and mean squared score of the non-centred move."""
+
+    step_size: Any
+    score2: jax.Array
+    acceptance: jax.Array
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class InterweavedState:
+    gibbs: GibbsState
+    tuning: Tuning
+
+
+@dataclass(frozen=True)
+class InterweavedKernel:
+    """A Gibbs sweep after a non-centred Hamiltonian move, tuned while t < ``warmup``.
+
+    The mass matrix is the diagonal of the Fisher information, estimated by squared scores.
+    """
+
+    h: PiecewiseLinear
+    warmup: int
+    settle: int = 20
+    leapfrogs: int = 20
+    target: float = 0.75
+
+    def init(self, key: jax.Array, theta: Theta, scales: Scales, data: Data) -> InterweavedState:
+        start = gibbs.init(key, theta, scales, data.x, self.h)
+        size = sum(a.size for a in jax.tree.leaves(theta))
+        dtype = theta.gamma[0].dtype
+        step_size = jax.tree.map(lambda a: jnp.asarray(a, dtype), self._dual_averaging()[0](0.02))
+        tuning = Tuning(step_size, jnp.zeros(size, dtype), jnp.zeros((), dtype))
+        return InterweavedState(start, tuning)
+
+    def step(self, key, t, state: InterweavedState, data: Data) -> InterweavedState:
+        key_move, key_u, key_sweep = jax.random.split(key, 3)
+        hold = t < self.settle
+        old = state.gibbs
+        theta, tuning = self.move(key_move, t, state, data)
+        noises = interweave.standardise(old.theta, *old.latents.clamp(data.x, data.y), self.h)
+        rebuilt = interweave.rebuild(theta, noises, data.x, self.h)
+        latents = interweave.redraw_last(key_u, theta, rebuilt, data.y, self.h)
+        moved = GibbsState(theta, old.scales, latents)
+        kept = jax.tree.map(lambda a, b: jnp.where(hold, a, b), old, moved)
+        swept = gibbs.sweep(key_sweep, kept, data.x, data.y, data.prior, self.h, hold)
+        return InterweavedState(swept, tuning)
+
+    def move(self, key, t, state: InterweavedState, data: Data) -> tuple[Theta, Tuning]:
+        """One Hamiltonian trajectory on Theta given the standardised noises."""
+        theta, tuning = state.gibbs.theta, state.tuning
+        noises = interweave.standardise(theta, *state.gibbs.latents.clamp(data.x, data.y), self.h)
+
+        def log_density(position):
+            return interweave.log_density(position, noises, data.x, data.y, data.prior, self.h)
+
+        start = hmc.init(interweave.to_position(theta), log_density)
+        score = ravel_pytree(start.logdensity_grad)[0]
+        tuning = self._learn_mass(t, tuning, score)
+        inverse_mass = 1 / (tuning.score2 + 1e-3)
+        size = jnp.exp(
+            jnp.where(
+                t < self.warmup, tuning.step_size.log_step_size, tuning.step_size.log_step_size_avg
+            )
+        )
+        key_jitter, key_hmc = jax.random.split(key)
+        size = size * jax.random.uniform(key_jitter, (), size.dtype, 0.8, 1.2)
+        end, info = hmc.build_kernel()(
+            key_hmc, start, log_density, size, inverse_mass, self.leapfrogs
+        )
+        tuning = self._learn_step(t, tuning, info.acceptance_rate)
+        return interweave.from_position(end.position), tuning
+
+    def _learn_mass(self, t, tuning: Tuning, score) -> Tuning:
+        n = t + 1.0
+        rate = jnp.maximum(1 / n, 0.02).astype(score.dtype)
+        score2 = tuning.score2 + rate * (score**2 - tuning.score2)
+        score2 = jnp.where(t < self.warmup, score2, tuning.score2)
+        return Tuning(tuning.step_size, score2, tuning.acceptance)
+
+    def _learn_step(self, t, tuning: Tuning, acceptance) -> Tuning:
+        learnt = self._dual_averaging()[1](tuning.step_size, acceptance)
+        learning = (t >= self.settle) & (t < self.warmup)
+        step_size = jax.tree.map(
+            lambda a, b: jnp.where(learning, b, a).astype(a.dtype), tuning.step_size, learnt
+        )
+        return Tuning(step_size, tuning.score2, acceptance.astype(tuning.acceptance.dtype))
+
+    def _dual_averaging(self):
+        return dual_averaging_adaptation(self.target)
+
+    def theta(self, state: InterweavedState) -> Theta:
+        return state.gibbs.theta

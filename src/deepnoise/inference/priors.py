@@ -1,0 +1,91 @@
+"""Named priors, for any widths."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+import numpy as np
+
+from ..model.inverse_gamma import InverseGamma
+from ..model.network import Prior, Theta
+
+NAMES = ("default", "paper", "anchored")
+Pair = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class PriorSpec:
+    """(a, b) of the inverse-gamma laws, the same in every layer."""
+
+    weight: Pair
+    bias: Pair
+    preact: Pair
+    postact: Pair
+
+    @classmethod
+    def of(cls, spec: Mapping[str, Pair]) -> "PriorSpec":
+        """A user's dict, checked."""
+        parts = list(cls.__dataclass_fields__)
+        if set(spec) != set(parts):
+            raise ValueError(f"prior: the keys must be {', '.join(parts)}; got {sorted(spec)}")
+        for name, pair in spec.items():
+            if np.shape(pair) != (2,) or not (np.isfinite(pair).all() and min(pair) > 0):
+                raise ValueError(f"prior[{name!r}] must be two positive numbers; got {pair!r}")
+        return cls(**{name: (float(a), float(b)) for name, (a, b) in spec.items()})
+
+
+PAPER = PriorSpec(*[(0.001, 0.001)] * 4)
+
+# Weights are Student-t with 2 WEIGHT_A degrees of freedom and variance about 1 / fan-in.
+WEIGHT_A = 5.0
+# Noise variances: most of the mass near (0.05)², a tail that leaves room for units that need noise.
+NOISE = (2.0, 0.005)
+
+
+def build_prior(
+    spec: str | PriorSpec,
+    widths: tuple[int, ...],
+    dtype,
+    rows: int = 0,
+    start: Theta | None = None,
+) -> Prior:
+    """The prior named or given by ``spec`` for widths (P, K_0, ..., K_{L-1}, Q).
+
+    "anchored" is the authors' code: σ², τ² ~ IG(N/2, N/2 · their start), with the paper's weights.
+    """
+    if isinstance(spec, PriorSpec):
+        return same_everywhere(spec, widths, dtype)
+    if spec == "default":
+        return default_prior(widths, dtype)
+    paper = same_everywhere(PAPER, widths, dtype)
+    if spec == "paper":
+        return paper
+    if spec == "anchored" and start is not None:
+        anchor = lambda s2: InverseGamma(jnp.full_like(s2, rows / 2), s2 * (rows / 2))  # noqa: E731
+        preact, postact = (tuple(map(anchor, part)) for part in (start.tau2, start.sigma2))
+        return Prior(paper.weight, paper.bias, preact, postact)
+    raise ValueError(f"prior must be one of {', '.join(NAMES)} or a dict; got {spec!r}")
+
+
+def default_prior(widths: tuple[int, ...], dtype) -> Prior:
+    """ρ² ~ IG(5, 5/fan-in), ξ² ~ IG(5, 5), and noise variances that prefer to be small."""
+    layers = range(len(widths) - 1)
+    law = lambda a, b: InverseGamma(jnp.asarray(a, dtype), jnp.asarray(b, dtype))  # noqa: E731
+    return Prior(
+        weight=tuple(law(WEIGHT_A, WEIGHT_A / widths[l]) for l in layers),
+        bias=tuple(law(WEIGHT_A, WEIGHT_A) for _ in layers),
+        preact=tuple(law(*NOISE) for _ in layers),
+        postact=tuple(law(*NOISE) for _ in layers[:-1]),
+    )
+
+
+def same_everywhere(spec: PriorSpec, widths: tuple[int, ...], dtype) -> Prior:
+    """The same four laws in every layer, as the paper prints them."""
+    layers = len(widths) - 1
+    law = lambda pair: InverseGamma(*(jnp.asarray(p, dtype) for p in pair))  # noqa: E731
+    return Prior(
+        (law(spec.weight),) * layers,
+        (law(spec.bias),) * layers,
+        (law(spec.preact),) * layers,
+        (law(spec.postact),) * (layers - 1),
+    )

@@ -1,0 +1,125 @@
+"""Running chains: compiled segments of sweeps, driven from Python.
+
+The key of sweep t of chain c is fold_in(fold_in(key(seed), c), t), so a run that was stopped and
+resumed, cut into other segments or given more chains draws the same numbers.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..model.network import Theta
+from .kernels import Data
+
+SEGMENT = 64
+SECONDS_A_SEGMENT = 0.5
+CHAIN_AXES = Data(x=None, y=None, prior=0)  # type: ignore[arg-type]
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Run:
+    """Chains as they stand: (chain, ...) state, sweeps done, and draws kept (chain, draw, ...)."""
+
+    state: Any
+    t: int
+    draws: Theta | None = None
+
+    @property
+    def n_draws(self) -> int:
+        return 0 if self.draws is None else self.draws.beta[0].shape[1]
+
+
+def chain_keys(seed: jax.Array | int, chains: int) -> jax.Array:
+    """One key a chain, each a function of (seed, chain) only."""
+    return jax.vmap(partial(jax.random.fold_in, jax.random.key(seed)))(jnp.arange(chains))
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def advance(kernel, thin: int, keys, state, t, count, data):
+    """``count`` <= SEGMENT draws, ``thin`` sweeps apart, for every chain, after sweep t.
+
+    Counts are traced: one compilation serves warm-up, every segment and every resume.
+    """
+
+    def one_chain(key, state, data):
+        def sweep(i, state):
+            return kernel.step(jax.random.fold_in(key, t + i), t + i, state, data)
+
+        def body(d, carry):
+            state, kept = carry
+            state = jax.lax.fori_loop(d * thin, (d + 1) * thin, sweep, state)
+            kept = jax.tree.map(lambda k, a: k.at[d].set(a), kept, kernel.theta(state))
+            return state, kept
+
+        empty = jax.tree.map(lambda a: jnp.zeros((SEGMENT, *a.shape), a.dtype), kernel.theta(state))
+        return jax.lax.fori_loop(0, count, body, (state, empty))
+
+    return jax.vmap(one_chain, in_axes=(0, 0, CHAIN_AXES))(keys, state, data)
+
+
+def sample(
+    kernel,
+    keys: jax.Array,
+    run: Run,
+    data,
+    warmup: int,
+    draws: int,
+    thin: int = 1,
+    on_segment: Callable[[Run], None] | None = None,
+) -> Run:
+    """Continue ``run`` until it has done ``warmup`` sweeps and kept ``draws`` draws.
+
+    ``on_segment`` sees the run after every segment (progress, checkpoints).  Ctrl-C between two
+    segments ends the run early with everything drawn so far, if anything was kept.
+    """
+    size = 1
+    try:
+        while run.t < warmup or run.n_draws < draws:
+            warming = run.t < warmup
+            # A warm-up that is no multiple of thin overshoots by less than one draw's sweeps.
+            left = -(-(warmup - run.t) // thin) if warming else draws - run.n_draws
+            count = min(size, left, SEGMENT)
+            began = time.perf_counter()
+            t, n = np.int64(run.t), np.int64(count)
+            state, new = jax.block_until_ready(advance(kernel, thin, keys, run.state, t, n, data))
+            kept = run.draws if warming else _appended(run, new, count, draws)
+            run = Run(state, run.t + count * thin, kept)
+            if on_segment is not None:
+                on_segment(run)
+            size = _next_size(size, count, time.perf_counter() - began)
+    except KeyboardInterrupt:
+        if not run.n_draws:
+            raise
+    return run
+
+
+def _next_size(size: int, count: int, took: float) -> int:
+    """Segments of about half a second; the first, which compiles, is a single draw."""
+    if took < SECONDS_A_SEGMENT / 2 and count == size:
+        return min(2 * size, SEGMENT)
+    return max(size // 2, 1) if took > 2 * SECONDS_A_SEGMENT else size
+
+
+def _appended(run: Run, new: Theta, count: int, total: int) -> Theta:
+    """Kept draws and ``count`` new ones, as views of one buffer made for all of them."""
+    kept = run.n_draws
+
+    def append(old, fresh):
+        buffer = None if old is None else old.base
+        if buffer is None or buffer.shape[1] < total:
+            buffer = np.empty((fresh.shape[0], total, *fresh.shape[2:]), fresh.dtype)
+            if old is not None:
+                buffer[:, :kept] = old
+        buffer[:, kept : kept + count] = fresh[:, :count]
+        return buffer[:, : kept + count]
+
+    if run.draws is None:
+        return jax.tree.map(lambda fresh: append(None, fresh), new)
+    return jax.tree.map(append, run.draws, new)

@@ -1,0 +1,134 @@
+"""A gradient fit of Theta, one fold a chain: where the chains start.
+
+Maximises the Monte Carlo marginal likelihood log mean_r N(y; mean_r, cov) over noise paths r, the
+last layer integrated exactly.  Noise starts large and training anneals it; the step with the best
+held-out fold is kept.
+"""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import optax
+
+from ..model.activation import PiecewiseLinear
+from ..model.marginal import path_log_likelihood
+from ..model.network import Theta
+from ..model.random import normals
+from .interweave import from_position
+
+
+@dataclass(frozen=True)
+class WarmStart:
+    """Settings of the gradient fit; training stops after ``patience`` checks without progress."""
+
+    steps: int = 2000
+    batch: int = 128
+    paths: int = 8
+    rate: float = 5e-3
+    check_every: int = 50
+    patience: int = 6
+    check_paths: int = 64
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Progress:
+    """One fit under way; positions hold variances as logs."""
+
+    position: Theta
+    optimizer: optax.OptState
+    best: Theta
+    best_loss: jax.Array
+    stale: jax.Array
+    step: jax.Array
+
+
+def random_position(key: jax.Array, widths: tuple[int, ...], dtype) -> Theta:
+    """Weights of size 1/√fan-in; the log of every noise sd is N(0, 1)."""
+    parts = [
+        tuple(
+            scale(fan_in) * normals(jax.random.fold_in(jax.random.fold_in(key, i), l), shape, dtype)
+            for l, (fan_in, shape) in enumerate(shapes)
+        )
+        for i, (scale, shapes) in enumerate(_layout(widths))
+    ]
+    return Theta(*parts)
+
+
+def _layout(widths):
+    fans = list(zip(widths[:-1], widths[1:], strict=True))
+    weights = [(fan_in, (out, fan_in)) for fan_in, out in fans]
+    units = [(fan_in, (out,)) for fan_in, out in fans]
+    return (
+        (lambda fan_in: fan_in**-0.5, weights),
+        (lambda _: 0.5, units),
+        (lambda _: 2.0, units),
+        (lambda _: 2.0, units[:-1]),
+    )
+
+
+def folds(key: jax.Array, rows: int, chains: int) -> tuple[jax.Array, jax.Array]:
+    """(training rows, held-out rows) of every chain: each holds out a fifth, five in turn all rows.
+
+    What chain c holds out does not depend on the number of chains.
+    """
+    held = rows // 5
+
+    def one_chain(c):
+        order = jax.random.permutation(jax.random.fold_in(key, c // 5), rows)
+        return jnp.roll(order, -(c % 5) * held)
+
+    order = jax.vmap(one_chain)(jnp.arange(chains))
+    return order[:, held:], order[:, :held]
+
+
+def fit(keys, x, y, train, held, hidden: tuple[int, ...], h: PiecewiseLinear, settings: WarmStart):
+    """One fit a chain: (Theta, held-out loss), leading axis chain.
+
+    ``train`` (chains, n) and ``held`` (chains, m) are row numbers; with m = 0 nothing is held out
+    and the last step is kept.
+    """
+    widths = (x.shape[1], *hidden, y.shape[1])
+    adam = optax.chain(optax.clip_by_global_norm(10.0), optax.adam(settings.rate))
+
+    def one_chain(key, train, held):
+        key_start, key_held, key_steps = jax.random.split(key, 3)
+        start = random_position(key_start, widths, x.dtype)
+
+        def loss(position, key, rows, paths):
+            theta = from_position(position)
+            return -jnp.mean(path_log_likelihood(key, theta, x[rows], y[rows], h, paths))
+
+        def train_step(_, carry):
+            position, optimizer, step = carry
+            key_rows, key_paths = jax.random.split(jax.random.fold_in(key_steps, step))
+            picked = jax.random.randint(key_rows, (min(settings.batch, len(train)),), 0, len(train))
+            gradient = jax.grad(loss)(position, key_paths, train[picked], settings.paths)
+            change, optimizer = adam.update(gradient, optimizer)
+            return optax.apply_updates(position, change), optimizer, step + 1
+
+        def check(p: Progress) -> Progress:
+            position, optimizer, step = jax.lax.fori_loop(
+                0, settings.check_every, train_step, (p.position, p.optimizer, p.step)
+            )
+            if held.size:
+                held_loss = loss(position, key_held, held, settings.check_paths)
+            else:
+                held_loss = p.best_loss - 1
+            better = held_loss < p.best_loss
+            best = jax.tree.map(lambda a, b: jnp.where(better, a, b), position, p.best)
+            stale = jnp.where(better, 0, p.stale + 1)
+            return Progress(
+                position, optimizer, best, jnp.minimum(held_loss, p.best_loss), stale, step
+            )
+
+        def going(p: Progress):
+            return (p.step < settings.steps) & (p.stale < settings.patience)
+
+        worst = jnp.asarray(jnp.finfo(x.dtype).max, x.dtype)
+        first = Progress(start, adam.init(start), start, worst, jnp.array(0), jnp.array(0))
+        last = jax.lax.while_loop(going, check, first)
+        return from_position(last.best), last.best_loss
+
+    return jax.vmap(one_chain)(keys, train, held)

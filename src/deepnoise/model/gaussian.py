@@ -1,0 +1,154 @@
+"""Gaussian full conditionals: of the post-activations u and of the weights (beta, gamma).
+
+Factorisations run in float64 whatever the dtype of the latents, on matrices scaled to a unit
+diagonal with a jitter at rounding level, so that collinear and constant columns stay positive
+definite.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+from jax.scipy.linalg import solve_triangular
+
+from .random import normals
+
+LOG_2PI = 1.8378770664093453
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class LinearGaussian:
+    """Law of rows u ~ N(center, diag(variance)) seen through target = design u + N(0, diag(noise)).
+
+    N(Λ⁻¹ η, Λ⁻¹) with Λ = designᵀ noise⁻¹ design + variance⁻¹, kept in its natural parameters: the
+    mean is computed as center + gain (target - design center), which does not cancel when a
+    variance is tiny.
+    Shapes: center (N, K), variance (K,), design (O, K), target (N, O), noise (O,).
+    """
+
+    center: jax.Array
+    variance: jax.Array
+    design: jax.Array
+    target: jax.Array
+    noise: jax.Array
+
+    def whitened(self) -> tuple[jax.Array, jax.Array]:
+        """A = noise^-1/2 design variance^1/2 and B = I + AᵀA = variance^1/2 Λ variance^1/2."""
+        design, variance, noise = (
+            a.astype(float) for a in (self.design, self.variance, self.noise)
+        )
+        A = design * jnp.sqrt(variance) / jnp.sqrt(noise)[:, None]
+        return A, jnp.eye(A.shape[1]) + A.T @ A
+
+    def mean(self, A: jax.Array, root: jax.Array) -> jax.Array:
+        """center + gain (target - design center); ``root`` is B^-1/2 (rows)."""
+        noise, variance = self.noise.astype(float), self.variance.astype(float)
+        gain = jnp.sqrt(variance)[:, None] * (root.T @ (root @ A.T)) / jnp.sqrt(noise)
+        residual = self.target - self.center @ self.design.T
+        return self.center + residual @ gain.T.astype(residual.dtype)
+
+    def log_prob(self, u: jax.Array) -> jax.Array:
+        """Log density of each row."""
+        A, B = self.whitened()
+        factor, root = inverse_root(B)
+        standard = ((u - self.mean(A, root)) / jnp.sqrt(self.variance)) @ (factor.astype(u.dtype))
+        log_det = jnp.sum(jnp.log(jnp.diagonal(factor))) - jnp.sum(jnp.log(self.variance)) / 2
+        return -jnp.sum(standard**2, -1) / 2 + log_det - u.shape[-1] * LOG_2PI / 2
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class InformationGaussian:
+    """N(Λ⁻¹ η, Λ⁻¹) for a batch of precisions Λ (..., D, D) and potentials η (..., D), float64."""
+
+    precision: jax.Array
+    potential: jax.Array
+
+    def log_prob(self, value: jax.Array) -> jax.Array:
+        scale, factor = scaled_cholesky(self.precision)
+        mean = _solve(scale, factor, self.potential)
+        standard = jnp.einsum("...ji,...j->...i", factor, (value - mean) / scale)
+        log_det = jnp.sum(jnp.log(jnp.diagonal(factor, axis1=-2, axis2=-1) / scale), -1)
+        return -jnp.sum(standard**2, -1) / 2 + log_det - value.shape[-1] * LOG_2PI / 2
+
+    def sample(self, key: jax.Array) -> jax.Array:
+        scale, factor = scaled_cholesky(self.precision)
+        whitened = solve_triangular(factor, (scale * self.potential)[..., None], lower=True)
+        noise = normals(key, self.potential.shape, self.potential.dtype)[..., None]
+        return scale * solve_triangular(factor, whitened + noise, lower=True, trans=1)[..., 0]
+
+
+def scaled_cholesky(matrix: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """s and lower L with matrix = S⁻¹ L Lᵀ S⁻¹, S = diag(s) giving a unit diagonal."""
+    size = matrix.shape[-1]
+    scale = 1 / jnp.sqrt(jnp.diagonal(matrix, axis1=-2, axis2=-1))
+    jitter = 32 * size * jnp.finfo(matrix.dtype).eps
+    unit = matrix * scale[..., :, None] * scale[..., None, :] + jitter * jnp.eye(size)
+    return scale, jnp.linalg.cholesky(unit, symmetrize_input=False)
+
+
+def inverse_root(matrix: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Lower F with F Fᵀ = matrix, and F⁻¹."""
+    scale, factor = scaled_cholesky(matrix)
+    eye = jnp.broadcast_to(jnp.eye(matrix.shape[-1]), matrix.shape)
+    root = solve_triangular(factor, eye, lower=True) * scale[..., None, :]
+    return factor / scale[..., :, None], root
+
+
+def _solve(scale, factor, potential):
+    half = solve_triangular(factor, (scale * potential)[..., None], lower=True)
+    return scale * solve_triangular(factor, half, lower=True, trans=1)[..., 0]
+
+
+def sample_rows(key: jax.Array, laws: Sequence[LinearGaussian]) -> list[jax.Array]:
+    """One draw of every law: one batch of normals for all, one factorisation for each width K."""
+    if not laws:
+        return []
+    pairs = [law.whitened() for law in laws]
+    roots = _by_size([B for _, B in pairs], lambda stack: inverse_root(stack)[1])
+    widths = [law.center.shape[1] for law in laws]
+    rows, dtype = laws[0].center.shape[0], laws[0].center.dtype
+    noise = jnp.split(normals(key, (rows, sum(widths)), dtype), _cuts(widths), axis=1)
+    return [
+        law.mean(A, root) + (z @ root.astype(dtype)) * jnp.sqrt(law.variance)
+        for law, (A, _), root, z in zip(laws, pairs, roots, noise, strict=True)
+    ]
+
+
+def sample_weights(key: jax.Array, laws: Sequence[InformationGaussian]) -> list[jax.Array]:
+    """One draw of every law, those of the same dimension D as one batch."""
+    groups = _indices_by([law.precision.shape[-1] for law in laws])
+    draws: list[jax.Array] = [jnp.empty(0)] * len(laws)
+    for g, members in enumerate(groups):
+        merged = jax.tree.map(lambda *parts: jnp.concatenate(parts), *(laws[i] for i in members))
+        sizes = [laws[i].potential.shape[0] for i in members]
+        parts = jnp.split(merged.sample(jax.random.fold_in(key, g)), _cuts(sizes))
+        for i, part in zip(members, parts, strict=True):
+            draws[i] = part
+    return draws
+
+
+def _by_size(matrices, f):
+    results = [None] * len(matrices)
+    for members in _indices_by([m.shape[-1] for m in matrices]):
+        for i, result in zip(members, f(jnp.stack([matrices[i] for i in members])), strict=True):
+            results[i] = result
+    return results
+
+
+def _indices_by(sizes) -> list[list[int]]:
+    groups = defaultdict(list)
+    for i, size in enumerate(sizes):
+        groups[size].append(i)
+    return list(groups.values())
+
+
+def _cuts(sizes) -> list[int]:
+    total, cuts = 0, []
+    for size in sizes[:-1]:
+        total += size
+        cuts.append(total)
+    return cuts

@@ -1,0 +1,153 @@
+"""The B-DeepNoise model: its parameters, prior, simulator and joint density."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+
+from .activation import PiecewiseLinear
+from .inverse_gamma import InverseGamma
+from .random import normals
+
+LOG_2PI = 1.8378770664093453
+Arrays = tuple[jax.Array, ...]
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Theta:
+    """Weights, biases and noise variances; tuples indexed by the paper's l.
+
+    Shapes: beta[l] (K_l, K_{l-1}), gamma[l] and tau2[l] (K_l,) for l = 0..L;
+    sigma2[l] (K_l,) for l = 0..L-1.  K_{-1} = P and K_L = Q.
+    """
+
+    beta: Arrays
+    gamma: Arrays
+    tau2: Arrays
+    sigma2: Arrays
+
+    @property
+    def L(self) -> int:
+        """Number of hidden layers."""
+        return len(self.sigma2)
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Scales:
+    """Prior variances of the weights: rho2[l] like beta[l], xi2[l] like gamma[l]."""
+
+    rho2: Arrays
+    xi2: Arrays
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Latents:
+    """Hidden noise variables: v[l] (N, K_l) for l = 0..L-1 and u[l] for u_{l+1} (N, K_l)."""
+
+    v: Arrays
+    u: Arrays
+
+    def clamp(self, x: jax.Array, y: jax.Array) -> tuple[Arrays, Arrays]:
+        """(v_0..v_L, u_0..u_L) with v_L = y and u_0 = x, both indexed by the paper's l."""
+        return (*self.v, y), (x, *self.u)
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Prior:
+    """An inverse-gamma law for every variance, one for each layer l (they may differ by entry)."""
+
+    weight: tuple[InverseGamma, ...]
+    bias: tuple[InverseGamma, ...]
+    preact: tuple[InverseGamma, ...]
+    postact: tuple[InverseGamma, ...]
+
+
+def pre_activation(u: jax.Array, beta: jax.Array, gamma: jax.Array) -> jax.Array:
+    """m_l = beta_l u_l + gamma_l for every row."""
+    return u @ beta.T + gamma
+
+
+def sample_prior(
+    key: jax.Array, prior: Prior, widths: tuple[int, ...], dtype=jnp.float32
+) -> tuple[Theta, Scales]:
+    """A draw of (Theta, Scales); ``widths`` is (P, K_0, ..., K_{L-1}, Q)."""
+    keys = iter(jax.random.split(key, 6))
+    fan = list(zip(widths[1:], widths[:-1], strict=True))
+    outs = [(k,) for k in widths[1:]]
+    rho2 = _draw_variances(next(keys), prior.weight, fan, dtype)
+    xi2 = _draw_variances(next(keys), prior.bias, outs, dtype)
+    tau2 = _draw_variances(next(keys), prior.preact, outs, dtype)
+    sigma2 = _draw_variances(next(keys), prior.postact, outs[:-1], dtype)
+    beta = _draw_normals(next(keys), rho2)
+    gamma = _draw_normals(next(keys), xi2)
+    return Theta(beta, gamma, tau2, sigma2), Scales(rho2, xi2)
+
+
+def _draw_variances(key, laws, shapes, dtype) -> Arrays:
+    return tuple(
+        InverseGamma(law.a, jnp.broadcast_to(law.b, shape).astype(dtype)).sample(
+            jax.random.fold_in(key, l)
+        )
+        for l, (law, shape) in enumerate(zip(laws, shapes, strict=True))
+    )
+
+
+def _draw_normals(key, variances) -> Arrays:
+    return tuple(
+        jnp.sqrt(s2) * normals(jax.random.fold_in(key, l), s2.shape, s2.dtype)
+        for l, s2 in enumerate(variances)
+    )
+
+
+def simulate(
+    key: jax.Array, theta: Theta, x: jax.Array, h: PiecewiseLinear
+) -> tuple[Latents, jax.Array]:
+    """Latents and y drawn forward from the model.
+
+    Paper: eq:v, eq:u.
+    """
+    v, u, u_l = [], [], x
+    for l in range(theta.L + 1):
+        key_v, key_u = jax.random.split(jax.random.fold_in(key, l))
+        m = pre_activation(u_l, theta.beta[l], theta.gamma[l])
+        v_l = m + jnp.sqrt(theta.tau2[l]) * normals(key_v, m.shape, m.dtype)
+        if l == theta.L:
+            return Latents(tuple(v), tuple(u)), v_l
+        u_l = h(v_l) + jnp.sqrt(theta.sigma2[l]) * normals(key_u, m.shape, m.dtype)
+        v.append(v_l)
+        u.append(u_l)
+    raise AssertionError("unreachable: the last layer returns")
+
+
+def log_joint(
+    theta: Theta,
+    scales: Scales,
+    latents: Latents,
+    x: jax.Array,
+    y: jax.Array,
+    prior: Prior,
+    h: PiecewiseLinear,
+) -> jax.Array:
+    """log p(y, v, u, beta, gamma, tau2, sigma2, rho2, xi2 | x): the one definition of the model."""
+    v, u = latents.clamp(x, y)
+    total = jnp.zeros(())
+    for l in range(theta.L + 1):
+        m = pre_activation(u[l], theta.beta[l], theta.gamma[l])
+        total += _log_normal(v[l], m, theta.tau2[l])
+        total += _log_normal(theta.beta[l], 0.0, scales.rho2[l])
+        total += _log_normal(theta.gamma[l], 0.0, scales.xi2[l])
+        total += jnp.sum(prior.weight[l].log_prob(scales.rho2[l]))
+        total += jnp.sum(prior.bias[l].log_prob(scales.xi2[l]))
+        total += jnp.sum(prior.preact[l].log_prob(theta.tau2[l]))
+    for l in range(theta.L):
+        total += _log_normal(u[l + 1], h(v[l]), theta.sigma2[l])
+        total += jnp.sum(prior.postact[l].log_prob(theta.sigma2[l]))
+    return total
+
+
+def _log_normal(value, mean, variance):
+    return -jnp.sum((value - mean) ** 2 / variance + jnp.log(variance) + LOG_2PI) / 2

@@ -1,0 +1,94 @@
+"""The law of y given x and a single draw of Theta, for every row and draw."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..model.activation import PiecewiseLinear
+from ..model.marginal import last_covariance, path_means
+from ..model.network import Theta
+from .mixture_math import bucket, pad
+
+BLOCK_VALUES = 1 << 21
+
+
+@dataclass(frozen=True, eq=False)
+class DrawDensities:
+    """p(y | x, Θ_m) as a mixture over noise paths, in the user's units.
+
+    All draws and rows share the noise of the paths, so what differs between draws is Θ alone.
+    ``draws`` carry a leading axis (M,) and ``weights`` (M,) their probabilities; ``x`` (N, P) is
+    standardised, and y = scale · (standardised y) + shift, one scale and shift an outcome.
+    """
+
+    key: jax.Array
+    draws: Theta
+    weights: np.ndarray
+    x: np.ndarray
+    h: PiecewiseLinear
+    paths: int
+    scale: np.ndarray
+    shift: np.ndarray
+
+    @property
+    def n_outcomes(self) -> int:
+        return self.draws.gamma[-1].shape[1]
+
+    def covs(self) -> np.ndarray:
+        """Covariances given a path, the same for all paths and rows; (M, Q, Q)."""
+        with jax.enable_x64(True):
+            standard = jax.vmap(last_covariance)(as_float64(self.draws))
+        return np.asarray(standard) * np.outer(self.scale, self.scale)
+
+    def blocks(self, width: int = 1) -> Iterator[tuple[slice, np.ndarray]]:
+        """Blocks of rows, and the means of every draw and path there: (B, M, R, Q)."""
+        paths = self.paths if self.draws.L else 1
+        a_row = len(self.weights) * max(paths * self.n_outcomes, width)
+        with jax.enable_x64(True):
+            draws = as_float64(self.draws)
+        for rows in row_blocks(len(self.x), a_row):
+            x = np.asarray(self.x[rows], float)
+            with jax.enable_x64(True):
+                means = draw_means(self.key, draws, pad(x, bucket(len(x))), self.h, paths)
+            yield rows, np.asarray(means)[: len(x)] * self.scale + self.shift
+
+    def credible(self, values: np.ndarray, level: float, axis: int = 1) -> np.ndarray:
+        """Lower and upper ends, stacked first, of the central interval across draws."""
+        return weighted_quantiles(values, self.weights, [(1 - level) / 2, (1 + level) / 2], axis)
+
+    def average(self, values: np.ndarray, axis: int = 1) -> np.ndarray:
+        """Mean across draws."""
+        return np.tensordot(values, self.weights, axes=(axis, 0))
+
+
+@partial(jax.jit, static_argnums=(3, 4))
+def draw_means(key, draws: Theta, x, h: PiecewiseLinear, paths: int) -> jax.Array:
+    """β_L h(v_{L-1}) + γ_L for every row, draw and path: (B, M, R, Q); draws share the noise."""
+    means = jax.lax.map(lambda theta: path_means(key, theta, x, h, paths), draws)
+    return jnp.moveaxis(means, 2, 0)
+
+
+def as_float64(draws: Theta) -> Theta:
+    return jax.tree.map(lambda a: jnp.asarray(a, float), draws)
+
+
+def row_blocks(rows: int, values_a_row: int) -> Iterator[slice]:
+    """Slices of a power of two rows, none with more than BLOCK_VALUES numbers (or one row)."""
+    size = 1 << (max(BLOCK_VALUES // max(values_a_row, 1), 1).bit_length() - 1)
+    for start in range(0, rows, size):
+        yield slice(start, min(start + size, rows))
+
+
+def weighted_quantiles(values: np.ndarray, weights: np.ndarray, levels, axis: int) -> np.ndarray:
+    """The smallest value whose weights and those of all below add up to each level."""
+    values = np.moveaxis(values, axis, -1)
+    order = np.argsort(values, axis=-1)
+    below = np.cumsum(weights[order], axis=-1)
+    place = [np.sum(below < level * (1 - 1e-12), axis=-1, keepdims=True) for level in levels]
+    ordered = np.take_along_axis(values, order, -1)
+    last = values.shape[-1] - 1
+    return np.stack([np.take_along_axis(ordered, np.minimum(p, last), -1)[..., 0] for p in place])

@@ -1,0 +1,64 @@
+"""From posterior draws and new rows to predictive densities.
+
+Noise paths are simulated to v_{L-1} and the last layer is integrated exactly.  A path's noise is
+shared by all rows, so a row's density does not depend on its neighbours.
+"""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..model.activation import PiecewiseLinear
+from ..model.marginal import last_covariance, path_means
+from ..model.network import Theta
+from .mixture import Components, GaussianMixture
+
+
+def predictive(
+    key: jax.Array,
+    draws: Theta,
+    x: np.ndarray,
+    h: PiecewiseLinear,
+    paths: int,
+    weights: np.ndarray | None = None,
+) -> GaussianMixture:
+    """y | x as the mixture of N(β_L h(v_{L-1}) + γ_L, T_L + β_L Σ_{L-1} β_Lᵀ) over draws and paths.
+
+    ``draws`` carry a leading axis (M,); ``weights`` (M,) are their probabilities, equal if None.
+    Paper: thm:predictive-density.  Erratum: E4.
+    """
+    M, Q = draws.gamma[-1].shape
+    paths = paths if draws.L else 1
+    with jax.enable_x64(True):
+        draws = jax.tree.map(lambda a: jnp.asarray(a, float), draws)
+        covs = np.repeat(np.asarray(jax.vmap(last_covariance)(draws)), paths, axis=0)[None]
+    component_weights = np.full(M, 1 / M) if weights is None else np.asarray(weights, float)
+    component_weights = np.repeat(component_weights / paths, paths)[None]
+
+    def read(start: int, stop: int) -> Components:
+        with jax.enable_x64(True):
+            rows = _padded(np.asarray(x[start:stop], float))
+            means = component_means(key, draws, rows, h, paths)
+            return Components(component_weights, np.asarray(means)[: stop - start], covs)
+
+    return GaussianMixture.from_blocks(len(x), Q, M * paths, read)
+
+
+@partial(jax.jit, static_argnums=(3, 4))
+def component_means(key, draws: Theta, x, h: PiecewiseLinear, paths: int) -> jax.Array:
+    """β_L h(v_{L-1}) + γ_L for every row, draw and path: (N, M paths, Q)."""
+
+    def one_draw(pair):
+        m, theta = pair
+        return path_means(jax.random.fold_in(key, m), theta, x, h, paths)
+
+    means = jax.lax.map(one_draw, (jnp.arange(draws.gamma[0].shape[0]), draws))
+    return means.reshape(-1, *means.shape[2:]).swapaxes(0, 1)
+
+
+def _padded(x: np.ndarray) -> np.ndarray:
+    """Rows repeated up to a power of two, so that few shapes are ever compiled."""
+    size = 1 << max(len(x) - 1, 0).bit_length()
+    return x[np.minimum(np.arange(size), len(x) - 1)]

@@ -1,0 +1,118 @@
+"""R-hat and ESS against ArviZ, which computes the same, and words against known situations."""
+
+import json
+
+import numpy as np
+import pytest
+
+from deepnoise.inference import diagnostics
+from deepnoise.inference.diagnostics import diagnose
+
+
+def autoregressive(rng, chains, draws, phi):
+    noise = rng.normal(size=(chains, draws)) * np.sqrt(1 - phi**2)
+    x = np.empty((chains, draws))
+    x[:, 0] = rng.normal(size=chains)
+    for t in range(1, draws):
+        x[:, t] = phi * x[:, t - 1] + noise[:, t]
+    return x
+
+
+@pytest.mark.parametrize("phi", [-0.8, 0.0, 0.5, 0.95])
+@pytest.mark.parametrize(("chains", "draws"), [(2, 8), (2, 9), (3, 31), (4, 200), (4, 501)])
+def test_the_numbers_are_those_of_arviz(phi, chains, draws):
+    stats = pytest.importorskip("arviz_stats.base").array_stats
+    rng = np.random.default_rng([chains, draws])
+    x = autoregressive(rng, chains, draws, phi) + rng.normal(size=(chains, 1)) / 2
+    row = diagnose({"x": x}).rows[0]
+    axes = {"chain_axis": 0, "draw_axis": 1}
+    assert row.rhat == pytest.approx(float(stats.rhat(x, **axes)), rel=1e-9)
+    assert row.ess_bulk == pytest.approx(float(stats.ess(x, method="bulk", **axes)), rel=1e-9)
+    tail = float(stats.ess(x, method="tail", prob=(0.05, 0.95), **axes))
+    assert row.ess_tail == pytest.approx(tail, rel=1e-9)
+    assert row.mcse == pytest.approx(float(stats.mcse(x, method="mean", **axes)), rel=1e-9)
+
+
+def test_ess_of_an_autoregression_is_known():
+    x = autoregressive(np.random.default_rng(1), 8, 20_000, phi=0.5)
+    assert diagnostics.ess(x) / x.size == pytest.approx((1 - 0.5) / (1 + 0.5), rel=0.05)
+
+
+def test_mixed_chains_are_good():
+    d = diagnose({"mean": np.random.default_rng(2).normal(size=(4, 500))})
+    assert d.status == "good"
+    assert d.good
+    assert d.max_rhat < 1.01
+    assert d.min_ess > 400
+
+
+def test_chains_in_different_places_disagree_and_the_worst_is_named():
+    x = np.random.default_rng(3).normal(size=(4, 500))
+    d = diagnose({"fine": x, "apart": x + np.arange(4)[:, None]})
+    assert d.status == "disagree"
+    assert "worst: apart" in d.verdict
+    assert "chain weights" in d.advice
+
+
+def test_different_spread_is_seen_too():
+    x = np.random.default_rng(4).normal(size=(4, 500)) * np.array([[1], [1], [1], [5]])
+    assert diagnose({"x": x}).status == "disagree"
+
+
+def test_a_drift_within_one_chain_is_seen():
+    x = np.random.default_rng(5).normal(size=(1, 500)) + np.linspace(0, 5, 500)
+    assert diagnose({"x": x}).status == "disagree"
+
+
+def test_stuck_chains_disagree():
+    d = diagnose({"x": np.repeat(np.arange(4.0)[:, None], 50, axis=1)})
+    assert d.max_rhat == np.inf
+    assert d.to_dict()["max_rhat"] is None
+
+
+def test_short_chains_are_told_how_far_to_go():
+    d = diagnose({"x": np.random.default_rng(6).normal(size=(4, 60))})
+    assert d.status == "short"
+    assert "400" in d.advice
+
+
+@pytest.mark.parametrize(
+    "x", [np.random.default_rng(7).normal(size=(4, 4)), np.ones((4, 100))], ids=["few", "constant"]
+)
+def test_what_cannot_be_judged_is_not_judged(x):
+    d = diagnose({"x": x})
+    assert d.status == "unknown"
+    assert np.isnan(d.max_rhat)
+
+
+def test_a_constant_does_not_hide_the_others():
+    x = np.random.default_rng(8).normal(size=(4, 500))
+    assert diagnose({"x": x, "constant": 0 * x}).good
+
+
+def test_a_draw_that_is_not_finite_breaks_the_verdict():
+    x = np.random.default_rng(9).normal(size=(4, 500))
+    x[1, 3] = np.nan
+    assert diagnose({"x": x, "y": np.nan_to_num(x)}).status == "broken"
+
+
+def test_as_table_and_as_json():
+    d = diagnose(
+        {"mean y": np.random.default_rng(10).normal(size=(2, 100)), "c": np.ones((2, 100))}
+    )
+    lines = str(d).splitlines()
+    assert lines[0].split() == ["mean", "sd", "mcse", "ess_bulk", "ess_tail", "rhat"]
+    assert lines[1].startswith("mean y")
+    assert "2 chains of 100 draws" in lines[-1]
+    plain = json.loads(json.dumps(d.to_dict(), allow_nan=False))
+    assert plain["rows"][1]["rhat"] is None
+    assert plain["verdict"] == d.verdict
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{}, {"x": np.ones(4)}, {"x": np.ones((2, 0))}, {"x": np.ones((2, 9)), "y": np.ones((2, 8))}],
+)
+def test_shapes_are_checked(values):
+    with pytest.raises(ValueError, match="chain, draw"):
+        diagnose(values)

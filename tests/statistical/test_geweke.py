@@ -1,0 +1,45 @@
+"""Both kernels leave the posterior invariant: Geweke's joint-distribution test."""
+
+import pytest
+
+from deepnoise.inference.runtime import numerics
+
+from ..oracle import ACTIVATIONS
+from .geweke import Net, Size, drift, gibbs_kernel, interweaved_kernel
+
+KERNELS = {
+    "gibbs": gibbs_kernel,
+    "two rows a sweep": lambda h: gibbs_kernel(h, rows=2),
+    "interweaved": interweaved_kernel,
+}
+WIDTHS = {"L0": (2, 2), "L1": (2, 2, 1), "L2": (1, 2, 3, 2)}
+LARGE = Size(sweeps=20, replicates=20_000)
+
+
+@pytest.fixture(autouse=True)
+def precision():
+    with numerics():
+        yield
+
+
+@pytest.mark.parametrize(
+    ("kernel", "widths", "h"),
+    [
+        ("gibbs", "L1", "hard_tanh"),
+        ("two rows a sweep", "L2", "jumps"),
+        ("interweaved", "L2", "jumps"),
+    ],
+)
+def test_kernels_are_right(kernel, widths, h, key):
+    h = ACTIVATIONS[h]
+    assert not drift(key, KERNELS[kernel](h), Net(h, WIDTHS[widths]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("h", ["hard_tanh", "jumps", "tanh"])
+@pytest.mark.parametrize("widths", WIDTHS)
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_kernels_are_right_at_large(kernel, widths, h, key):
+    h = ACTIVATIONS[h]
+    net = Net(h, WIDTHS[widths], N=4)
+    assert not drift(key, KERNELS[kernel](h), net, LARGE)

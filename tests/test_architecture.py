@@ -1,0 +1,178 @@
+"""The rules of the house (docs/architecture.md), enforced on the source as text."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src" / "deepnoise"
+PYTHON_FILES = sorted(
+    p for part in ("src", "tests", "benchmarks") for p in (ROOT / part).rglob("*.py")
+)
+SOURCE_FILES = [p for p in PYTHON_FILES if SOURCE in p.parents]
+
+# The data flow; a part may import itself and what stands to its left.
+FLOW = ("model", "inference", "prediction", "estimators", "studies", "cli")
+MAY_IMPORT = {part: set(FLOW[: i + 1]) for i, part in enumerate(FLOW)}
+MAY_IMPORT["datasets"] = {"datasets"}
+MAY_IMPORT["plots"] = {"plots", "prediction", "estimators"}
+MAY_IMPORT["report"] = {"report", "plots", "prediction", "estimators"}
+MAY_IMPORT["studies"] |= {"datasets", "plots", "report"}
+MAY_IMPORT["cli"] |= {"datasets", "plots", "report"}
+MAY_IMPORT["__main__"] = {"cli"}
+MAY_IMPORT["__init__"] = {*FLOW, "datasets", "plots", "report"}  # lazily: see the last tests
+
+# Third-party packages: parts that are held to a list, and what the three lowest never import.
+ONLY_PACKAGES = {"model": {"jax", "numpy"}, "datasets": {"numpy", "pandas"}}
+NOT_BELOW_ESTIMATORS = {"click", "matplotlib", "pandas", "polars", "rich", "sklearn", "skpro"}
+
+MAX_FILE_LINES = 300
+MAX_FUNCTION_LINES = 50
+HOSTS = [("pypi", "org"), ("pythonhosted", "org"), ("anaconda", "org"), ("npmjs", "org")]
+
+
+def part_of(path: Path) -> str:
+    """The top-level name under deepnoise that a file belongs to."""
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imported_modules(path: Path, text: str | None = None) -> set[str]:
+    """Absolute names of everything a file imports, at its top or inside functions."""
+    package = ("deepnoise", *path.relative_to(SOURCE).parts[:-1])
+    modules = set()
+    for node in ast.walk(ast.parse(text or path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            modules |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) + 1 - node.level] if node.level else ()
+            base = (*base, *(node.module.split(".") if node.module else ()))
+            if base == ("deepnoise",):
+                modules |= {f"deepnoise.{alias.name}" for alias in node.names}
+            else:
+                modules.add(".".join(base))
+    return modules
+
+
+def wrong_imports(path: Path, text: str | None = None) -> set[str]:
+    """What a file must not import: parts to its right, packages outside its list."""
+    part = part_of(path)
+    wrong = set()
+    for module in imported_modules(path, text):
+        top, _, rest = module.partition(".")
+        target = rest.partition(".")[0]
+        if top == "deepnoise":
+            if not target.startswith("__") and target not in MAY_IMPORT[part]:
+                wrong.add(module)
+        elif top not in sys.stdlib_module_names:
+            listed = ONLY_PACKAGES.get(part)
+            low = part in FLOW[: FLOW.index("estimators")]
+            if (listed and top not in listed) or (low and top in NOT_BELOW_ESTIMATORS):
+                wrong.add(module)
+    return wrong
+
+
+@pytest.mark.parametrize("path", SOURCE_FILES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_imports_point_left(path):
+    assert part_of(path) in MAY_IMPORT, "a new top-level part: say in MAY_IMPORT what it may import"
+    assert not wrong_imports(path)
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "wrong"),
+    [
+        ("model/a.py", "from ..inference import gibbs", {"deepnoise.inference"}),
+        ("model/a.py", "def f():\n    import scipy.stats", {"scipy.stats"}),
+        ("model/a.py", "import jax.numpy\nfrom .b import c\nfrom deepnoise.model import b", set()),
+        (
+            "inference/a.py",
+            "from deepnoise.prediction.mixture import X",
+            {"deepnoise.prediction.mixture"},
+        ),
+        ("inference/a.py", "from .. import cli", {"deepnoise.cli"}),
+        ("inference/a.py", "from ..model import network\nimport optax", set()),
+        ("prediction/a.py", "import sklearn.base", {"sklearn.base"}),
+        ("datasets/a.py", "from ..model import network", {"deepnoise.model"}),
+        ("plots.py", "from .model.network import Theta", {"deepnoise.model.network"}),
+        ("cli.py", "from deepnoise import __version__\nfrom . import plots", set()),
+    ],
+)
+def test_the_import_rule_sees_what_it_should(file, text, wrong):
+    assert wrong_imports(SOURCE / file, text) == wrong
+
+
+@pytest.mark.parametrize("path", SOURCE_FILES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_only_the_command_line_prints(path):
+    calls = [n for n in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(n, ast.Call)]
+    prints = [c.lineno for c in calls if isinstance(c.func, ast.Name) and c.func.id == "print"]
+    assert part_of(path) in {"cli", "__main__"} or not prints
+
+
+@pytest.mark.parametrize("path", PYTHON_FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_files_and_functions_stay_small(path):
+    text = path.read_text(encoding="utf-8")
+    assert len(text.splitlines()) < MAX_FILE_LINES
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    long = {
+        node.name: size
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, functions) and (size := code_lines(node)) > MAX_FUNCTION_LINES
+    }
+    assert not long
+
+
+def code_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Lines of a function without its decorators and docstring."""
+    lines = function.end_lineno - function.lineno + 1
+    if ast.get_docstring(function) is not None:
+        docstring = function.body[0]
+        lines -= docstring.end_lineno - docstring.lineno + 1
+    return lines
+
+
+def project_files() -> list[Path]:
+    """Tracked files and those that would be, as git sees them."""
+    listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        found = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("not a git checkout")
+    return [ROOT / name for name in found.stdout.split("\0") if (ROOT / name).is_file()]
+
+
+def test_no_file_names_a_package_registry():
+    # Whoever installs chooses the registry; a name in a file would override that choice.
+    hosts = [".".join(parts).encode() for parts in HOSTS]
+    naming = [p for p in project_files() if any(host in p.read_bytes().lower() for host in hosts)]
+    assert not naming
+
+
+def test_constraints_are_the_only_lock_file():
+    locks = {"uv.lock", "poetry.lock", "Pipfile.lock", "pdm.lock", "pylock.toml"}
+    assert not [p for p in project_files() if p.name in locks]
+
+
+def test_public_names_agree_and_import_is_light():
+    code = (
+        "import sys, deepnoise;"
+        "assert 'jax' not in sys.modules and 'numpy' not in sys.modules;"
+        "assert set(deepnoise._HOME) == set(deepnoise.__all__)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_every_public_name_resolves():
+    import deepnoise
+
+    missing = [name for name in deepnoise.__all__ if not hasattr(deepnoise, name)]
+    assert not missing
+
+
+def test_unknown_public_name_is_an_attribute_error():
+    import deepnoise
+
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = deepnoise.no_such_name
+    assert "BDeepNoiseRegressor" in dir(deepnoise)

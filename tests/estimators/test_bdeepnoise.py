@@ -4,15 +4,12 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from deepnoise import BDeepNoiseRegressor, PiecewiseLinear, load
+from deepnoise import load
 from deepnoise.model.activation import leaky_relu
 
+from .toy import PLAIN, small
+
 ROWS = 30
-
-
-def small(**settings):
-    given = {"hidden": (3,), "chains": 2, "warmup": 40, "draws": 20, "paths": 4, "random_state": 0}
-    return BDeepNoiseRegressor(**{**given, **settings})
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +128,7 @@ def test_arviz(rows, model):
     found = model.loo()
     assert found.pointwise.shape == (ROWS,)
     data = model.to_arviz()
-    assert data["posterior"]["beta_0"].shape == (2, 20, 3, 2)
+    assert data["posterior"]["beta_0"].shape == (2, 20, 2, 2)
     assert data["log_likelihood"]["y"].shape == (2, 20, ROWS)
 
 
@@ -148,21 +145,16 @@ def test_chain_weights_choose_chains(rows):
 def test_several_outcomes(rows):
     X, y = rows
     Y = np.c_[y, -y]
-    model = small().fit(X, Y)
+    model = small(**PLAIN).fit(X, Y)
     assert model.predict(X).shape == (ROWS, 2)
     assert model.predict_above(X, [100.0, -100.0]).shape == (ROWS, 3, 2)
-    assert model.density_bands(X[:2], np.c_[np.linspace(0, 9, 5), np.zeros(5)]).pdf.mean.shape == (
-        (2, 5, 2)
-    )
     assert model.influence(X).predictive.shape == (2, 2)
-    parts = model.decompose(X)
-    assert parts.shares.shape == (ROWS, 3, 2)
-    assert np.allclose(parts.shares.sum(axis=1), 1)
+    assert model.decompose(X).shares.shape == (ROWS, 3, 2)
     assert len(model.diagnostics_.rows) == 5 * ROWS
 
 
 def test_the_papers_algorithm(rows):
-    model = small(init="prior", sampler="gibbs", prior="paper").fit(*rows)
+    model = small(**PLAIN, prior="paper").fit(*rows)
     assert np.isfinite(model.predict(rows[0])).all()
 
 
@@ -170,8 +162,8 @@ def test_the_papers_algorithm(rows):
     "settings",
     [
         {"hidden": ()},
-        {"hidden": [2, 2], "dtype": "float64"},
-        {"activation": leaky_relu(0.1), "prior": "anchored", "thin": 3, "warmup": 0},
+        {"hidden": [2, 2], "dtype": "float64", **PLAIN},
+        {"activation": leaky_relu(0.1), "prior": "anchored", "thin": 3, "sampler": "gibbs"},
         {"prior": dict.fromkeys(("weight", "bias", "preact", "postact"), (3.0, 1.0))},
     ],
     ids=["linear", "deep-float64", "leaky-anchored", "own-prior"],
@@ -180,14 +172,41 @@ def test_other_settings(rows, settings):
     X, y = rows
     model = small(**settings).fit(X, y)
     assert np.isfinite(model.score(X, y))
-    assert np.allclose(model.decompose(X[:2]).shares.sum(axis=1), 1)
-    assert np.isfinite(model.influence(X[:2]).predictive).all()
+    assert model.posterior_.draws.beta[0].dtype == settings.get("dtype", "float32")
 
 
-def test_influence_needs_a_continuous_activation(rows):
-    step = PiecewiseLinear((0.0, 0.0), (0.0, 1.0), (0.0,))
-    with pytest.raises(ValueError, match="without jumps"):
-        small(activation=step, init="prior", sampler="gibbs").fit(*rows).influence(rows[0])
+def test_progress_is_reported(rows):
+    seen = []
+    small(progress=lambda *news: seen.append(news)).fit(*rows)
+    done, totals, posteriors = zip(*seen, strict=True)
+    assert list(done) == sorted(done)
+    assert done[-1] == 60
+    assert set(totals) == {60}
+    assert posteriors[-1].run.n_draws == 20
+
+
+def test_an_interrupted_fit_keeps_what_it_has(rows):
+    def interrupt(done, total, posterior):
+        if posterior.run.n_draws >= 3:
+            raise KeyboardInterrupt
+
+    model = small(progress=interrupt, draws=200).fit(*rows)
+    assert 3 <= model.posterior_.run.n_draws < 200
+    assert np.isfinite(model.predict(rows[0])).all()
+    model.set_params(progress=False).resume(200)
+    whole = small(draws=200).fit(*rows)
+    assert np.array_equal(model.posterior_.draws.gamma[0], whole.posterior_.draws.gamma[0])
+
+
+def test_an_early_interrupt_leaves_nothing_fitted(rows):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    model = small(progress=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(*rows)
+    with pytest.raises(NotFittedError):
+        model.predict(rows[0])
 
 
 @pytest.mark.parametrize(

@@ -12,14 +12,9 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_s
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from deepnoise import BDeepNoiseRegressor
+from .toy import PLAIN, small
 
 ROWS = 30
-
-
-def small(**settings):
-    given = {"hidden": (2,), "chains": 2, "warmup": 40, "draws": 20, "paths": 4, "random_state": 0}
-    return BDeepNoiseRegressor(**{**given, **settings})
 
 
 @pytest.fixture(scope="module")
@@ -51,13 +46,13 @@ def test_transformed_target(rows):
 
 def test_cross_validation(rows):
     X, y = rows
-    assert np.isfinite(cross_val_score(small(), X, y, cv=2)).all()
-    assert cross_val_predict(small(), X, y, cv=2).shape == (ROWS,)
+    assert np.isfinite(cross_val_score(small(**PLAIN), X, y, cv=2)).all()
+    assert cross_val_predict(small(**PLAIN), X, y, cv=2).shape == (ROWS,)
 
 
 def test_grid_search(rows):
     X, y = rows
-    search = GridSearchCV(small(), {"paths": [2, 4], "draws": [10, 20]}, cv=2).fit(X, y)
+    search = GridSearchCV(small(**PLAIN), {"paths": [2, 4], "draws": [10, 20]}, cv=2).fit(X, y)
     assert search.best_params_.keys() == {"paths", "draws"}
     assert search.predict(X).shape == (ROWS,)
 

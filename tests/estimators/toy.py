@@ -1,12 +1,24 @@
-"""The smallest density regressor: a straight line with Gaussian noise."""
+"""Estimators that are quick to fit."""
 
 import numpy as np
 
+from deepnoise import BDeepNoiseRegressor
 from deepnoise.estimators.base import DensityRegressor
 from deepnoise.prediction.mixture import GaussianMixture
 
+# The settings that compile fastest.
+PLAIN = {"init": "prior", "sampler": "gibbs"}
+
+
+def small(**settings):
+    """The real estimator, tiny; tests share this size, and so what it compiles."""
+    given = {"hidden": (2,), "chains": 2, "warmup": 40, "draws": 20, "paths": 4, "random_state": 0}
+    return BDeepNoiseRegressor(**{**given, **settings})
+
 
 class Line(DensityRegressor):
+    """The smallest density regressor: a straight line with Gaussian noise."""
+
     def __init__(self, ridge=1e-6, standardize=True, random_state=None):
         self.ridge = ridge
         self.standardize = standardize

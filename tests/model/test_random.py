@@ -7,10 +7,13 @@ import pytest
 import scipy.stats
 
 from deepnoise.model import random
-from deepnoise.model.random import bits_pair, normals, polynomial, uniform_pair
 
 from ..statistics import rejected, two_sided
 
+bits_pair = jax.jit(random.bits_pair, static_argnums=1)
+uniform_pair = jax.jit(random.uniform_pair, static_argnums=(1, 2))
+normals = jax.jit(random.normals, static_argnums=(1, 2))
+polynomial = random.polynomial
 DTYPES = [np.float32, np.float64]
 SHAPE = (500, 200)
 

@@ -65,7 +65,7 @@ class DensityRegressor(RegressorMixin, BaseEstimator, ABC):
         if not isinstance(self.standardize, bool | np.bool_):
             raise ValueError(f"standardize must be True or False; got {self.standardize!r}")
         self._check_settings()
-        vars(self).pop("seed_", None)
+        self.__dict__.pop("seed_", None)
         self.encoder_, x, outcomes = self._learn_table(X, y)
         self.units_ = Units.learn(x, outcomes, bool(self.standardize))
         seed = self._seed()

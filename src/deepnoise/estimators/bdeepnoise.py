@@ -93,7 +93,7 @@ class BDeepNoiseRegressor(PosteriorInsights, DensityRegressor):
         activation="hard_tanh",
         prior="default",
         chains=4,
-        warmup=200,
+        warmup=300,
         draws=200,
         thin=1,
         paths=10,
@@ -122,7 +122,7 @@ class BDeepNoiseRegressor(PosteriorInsights, DensityRegressor):
         self.random_state = random_state
 
     def _check_settings(self) -> None:
-        settings.plan(self.get_params(deep=False), 0)
+        settings.plan(self.get_params(deep=False), 0, 1)
         settings.count("paths", self.paths, 1)
 
     def _seed(self) -> int:
@@ -130,7 +130,7 @@ class BDeepNoiseRegressor(PosteriorInsights, DensityRegressor):
         return super()._seed() if found is None else found
 
     def _fit(self, x: np.ndarray, y: np.ndarray, seed: int) -> None:
-        plan = settings.plan(self.get_params(deep=False), seed)
+        plan = settings.plan(self.get_params(deep=False), seed, len(x))
         for name, values in (("X", x), ("y", y)):
             if plan.dtype == "float32" and np.abs(values).max() > LARGEST_FLOAT32:
                 raise ValueError(

@@ -77,9 +77,9 @@ class Checkpointer:
 
     def __call__(self, posterior: Posterior, last: bool = False) -> None:
         began = time.monotonic()
-        news = posterior.run.t - self._sweeps
-        in_pieces = len(self._known.blocks) > 1
-        if news < 0 or not (last and (news or in_pieces) or news and began >= self._next):
+        ahead = posterior.run.t - self._sweeps
+        to_join = last and ahead == 0 and len(self._known.blocks) > 1
+        if not (ahead > 0 or to_join) or not (last or began >= self._next):
             return
         known = replace(self._known, blocks=()) if last else self._known
         try:

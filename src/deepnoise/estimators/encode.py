@@ -165,7 +165,7 @@ def _levels(series: Any, name: str) -> tuple[str, ...] | None:
     return tuple(levels)
 
 
-def _refuse_mistyped(values: Sequence, name: str) -> None:
+def _refuse_mistyped(values: np.ndarray, name: str) -> None:
     """An error if most values read as numbers and some do not: a slip rather than a category."""
     wrong = [row for row, value in enumerate(values) if _number(value) is None]
     if 0 < len(wrong) < len(values) / 2:

@@ -1,6 +1,7 @@
 """What a posterior can say beyond its predictive density, as methods of an estimator."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,22 +10,36 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..inference import arviz
 from ..inference.diagnostics import Diagnostics, diagnose
+from ..inference.posterior import Posterior
 from ..prediction import credible
 from ..prediction.decompose import VarianceParts, decompose
 from ..prediction.functionals import log_likelihood, predictive_functionals
 from ..prediction.influence import Influence, influence
 from ..prediction.per_draw import DrawDensities
+from .encode import TableEncoder
+from .units import Units
 
 DIAGNOSED_ROWS = 50
 
 
 class PosteriorInsights:
-    """Methods for an estimator that has the two below."""
+    """Methods for a density regressor that has draws; it has what is named here."""
+
+    encoder_: TableEncoder
+    units_: Units
+    posterior_: Posterior
+    chain_weights_: np.ndarray
+    paths: int
+    probability_above: Callable[[Any, ArrayLike], np.ndarray]
+    _y: np.ndarray
+    _diagnostics: Diagnostics | None
 
     def _draw_densities(self, X: Any) -> DrawDensities:
+        """The law of every draw at the rows of X."""
         raise NotImplementedError
 
     def _training_densities(self, rows: Any) -> tuple[DrawDensities, np.ndarray]:
+        """The law of every draw at training rows, and their y (n, Q) in the user's units."""
         raise NotImplementedError
 
     def predict_above(self, X: Any, c: ArrayLike, level: float = 0.95) -> np.ndarray:
@@ -45,7 +60,7 @@ class PosteriorInsights:
         """
         densities = self._draw_densities(X)
         found = credible.above(densities, c, level)
-        probability = self.probability_above(X, c)  # type: ignore[attr-defined]
+        probability = self.probability_above(X, c)
         return np.stack([probability, found.lower, found.upper], axis=1)
 
     def density_bands(
@@ -72,13 +87,15 @@ class PosteriorInsights:
     def influence(self, X: Any, level: float = 0.95) -> Influence:
         """How strongly each encoded feature moves the mean and the spread of y, averaged over X."""
         densities = self._draw_densities(X)
-        names = self.encoder_.feature_names  # type: ignore[attr-defined]
-        scale = np.array(self.units_.x.scale)  # type: ignore[attr-defined]
+        names = self.encoder_.feature_names
+        scale = np.array(self.units_.x.scale)
         return influence(densities, names, scale, level)
 
     def decompose(self, X: Any) -> VarianceParts:
         """Predictive variance of every row: epistemic, aleatoric, and the share of each noise."""
-        return decompose(self._draw_densities(X))
+        densities = self._draw_densities(X)
+        # Its noise differs from draw to draw: few paths of each are enough.
+        return decompose(replace(densities, paths=self.paths))
 
     def predictive_functionals(self, rows: Sequence[int] | None = None) -> dict[str, np.ndarray]:
         """Predictive mean, sd and log density at training rows, draw by draw.
@@ -94,18 +111,19 @@ class PosteriorInsights:
             Under the names "mean[n]", "sd[n]" and "log_density[n]" of training row n.
         """
         check_is_fitted(self)
-        total, chains = len(self._y), len(self.chain_weights_)  # type: ignore[attr-defined]
-        if rows is None:
-            rows = np.unique(np.linspace(0, total - 1, min(total, DIAGNOSED_ROWS)).astype(int))
-        densities, y = self._training_densities(np.asarray(rows))
-        return predictive_functionals(densities, y, chains, [int(n) for n in rows])
+        total, chains = len(self._y), len(self.chain_weights_)
+        spread = np.linspace(0, total - 1, min(total, DIAGNOSED_ROWS)).astype(int)
+        chosen = np.unique(spread) if rows is None else np.asarray(rows)
+        densities, y = self._training_densities(chosen)
+        return predictive_functionals(densities, y, chains, chosen.tolist())
 
     @property
     def diagnostics_(self) -> Diagnostics:
         """R-hat and effective sample sizes of predictive functionals, with a verdict in words."""
-        if getattr(self, "_diagnostics", None) is None:
-            self._diagnostics: Diagnostics | None = diagnose(self.predictive_functionals())
-        return self._diagnostics  # type: ignore[return-value]
+        check_is_fitted(self)
+        if self._diagnostics is None:
+            self._diagnostics = diagnose(self.predictive_functionals())
+        return self._diagnostics
 
     def loo(self) -> arviz.Loo:
         """Leave-one-out log predictive density of the training rows, by PSIS; needs ArviZ.
@@ -117,12 +135,12 @@ class PosteriorInsights:
     def to_arviz(self) -> Any:
         """Draws, log likelihood and observed y as ArviZ's own type; needs ArviZ."""
         log_likelihood, y = self._log_likelihood()
-        names = {"inputs": self.encoder_.feature_names}  # type: ignore[attr-defined]
-        posterior = self.posterior_  # type: ignore[attr-defined]
+        names = {"inputs": self.encoder_.feature_names}
+        posterior = self.posterior_
         return arviz.to_arviz(posterior, log_likelihood, y, names)
 
     def _log_likelihood(self) -> tuple[np.ndarray, np.ndarray]:
         """log p(y | x, Θ) of the training rows, (chain, draw, N), and their y."""
         densities, y = self._training_densities(slice(None))
-        chains = len(self.chain_weights_)  # type: ignore[attr-defined]
+        chains = len(self.chain_weights_)
         return log_likelihood(densities, y).T.reshape(chains, -1, len(y)), y

@@ -7,6 +7,7 @@ import numpy as np
 
 from ..inference.posterior import INITS, SAMPLERS, Plan
 from ..inference.priors import NAMES, PriorSpec
+from ..inference.warmstart import WarmStart
 from ..model.activation import resolve_activation
 
 DTYPES = ("float32", "float64")
@@ -47,8 +48,8 @@ def prior(value: Any, init: str) -> str | PriorSpec:
     return value
 
 
-def plan(params: Mapping[str, Any], seed: int) -> Plan:
-    """The plan of a fit from the estimator's parameters."""
+def plan(params: Mapping[str, Any], seed: int, rows: int) -> Plan:
+    """The plan of a fit of that many rows from the estimator's parameters."""
     init = one_of("init", params["init"], INITS)
     return Plan(
         hidden=widths(params["hidden"]),
@@ -62,4 +63,5 @@ def plan(params: Mapping[str, Any], seed: int) -> Plan:
         init=init,
         sampler=one_of("sampler", params["sampler"], SAMPLERS),
         dtype=one_of("dtype", str(params["dtype"]), DTYPES),
+        warmstart=WarmStart.for_rows(rows),
     )

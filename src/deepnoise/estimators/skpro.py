@@ -161,19 +161,25 @@ class BDeepNoiseProba(BaseProbaRegressor):
 
     def _fit(self, X, y):
         regressor = BDeepNoiseRegressor() if self.regressor is None else clone(self.regressor)
-        self.regressor_ = regressor.fit(X, y.to_numpy())
+        self.regressor_ = regressor.fit(_with_text_names(X), y.to_numpy())
         self.outcomes_ = y.columns
         return self
 
     def _predict_proba(self, X):
-        density = self.regressor_.predict_density(X)
+        density = self.regressor_.predict_density(_with_text_names(X))
         return MixtureDistribution(density, index=X.index, columns=self.outcomes_)
 
     @classmethod
     def get_test_params(cls, parameter_set="default"):  # noqa: ARG003
         """Settings for skpro's own tests."""
         tiny = {"hidden": (2,), "chains": 2, "warmup": 5, "draws": 5, "random_state": 0}
-        return [{"regressor": BDeepNoiseRegressor(**tiny, init="prior", sampler="gibbs")}]
+        tiny |= {"init": "prior", "sampler": "gibbs"}
+        return [{"regressor": BDeepNoiseRegressor(**tiny, paths=paths)} for paths in (3, 5)]
+
+
+def _with_text_names(X: Any) -> Any:
+    """scikit-learn wants the names of columns to be text, skpro does not."""
+    return X.set_axis([str(name) for name in X.columns], axis=1)
 
 
 def _outcomes(density: GaussianMixture, chosen: np.ndarray) -> GaussianMixture:

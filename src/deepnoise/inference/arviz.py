@@ -50,7 +50,9 @@ def to_arviz(
             arrays[f"{part}_{l}"] = np.asarray(array)
             dims[f"{part}_{l}"] = [layers[l + 1], layers[l]][: array.ndim - 2]
     sizes = (draws.beta[0].shape[-1], *(a.shape[-1] for a in draws.gamma))
-    coords = {layer: np.arange(size) for layer, size in zip(layers, sizes, strict=True)}
+    coords: dict[str, Any] = {
+        layer: np.arange(size) for layer, size in zip(layers, sizes, strict=True)
+    }
     coords |= {layer: list(given) for layer, given in (names or {}).items()}
     groups: dict[str, dict] = {"posterior": {**arrays, **_arrays(values)}}
     if log_likelihood is not None:
@@ -119,7 +121,7 @@ def loo(log_likelihood: ArrayLike) -> Loo:
         p=float((fit - pointwise).sum()),
         pointwise=pointwise,
         pareto_k=np.asarray(result.pareto_k),
-        limit=float(min(1 - 1 / np.log10(draws), 0.7)),
+        limit=min(1 - 1 / math.log10(draws), 0.7),
     )
 
 
@@ -128,7 +130,7 @@ def relative_efficiency(log_likelihood: np.ndarray) -> float:
     step = -(-log_likelihood.shape[2] // ROWS_FOR_EFFICIENCY)
     rows = np.moveaxis(log_likelihood[:, :, ::step], 2, 0)
     sizes = [ess(split(np.exp(row - row.max()))) for row in rows]
-    return float(min(np.mean(sizes) / log_likelihood[..., 0].size, 1.0))
+    return min(float(np.mean(sizes)) / log_likelihood[..., 0].size, 1.0)
 
 
 def _arviz() -> Any:

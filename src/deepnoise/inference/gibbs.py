@@ -21,7 +21,7 @@ from ..model.conditionals import (
     weights_given,
     xi2_given,
 )
-from ..model.gaussian import sample_rows, sample_weights
+from ..model.gaussian import after, sample_rows, sample_weights
 from ..model.inverse_gamma import merge
 from ..model.network import Latents, Prior, Scales, Theta, pre_activation, simulate
 
@@ -67,7 +67,8 @@ def sweep(
         chosen = jax.random.permutation(key_rows, x.shape[0])[:rows]
         part = draw_latents(key_v, key_u, theta, *_take((m, v, u), chosen), h)
         latents = jax.tree.map(lambda old, new: old.at[chosen].set(new), state.latents, part)
-    weights = draw_weights(key_w, *latents.clamp(x, y), tau2, scales)
+    settled = after(tau2, latents.u[-1]) if latents.u else tau2
+    weights = draw_weights(key_w, *latents.clamp(x, y), settled, scales)
     beta, gamma = _keep_if(hold, (old.beta, old.gamma), weights)
     return GibbsState(Theta(beta, gamma, tau2, sigma2), scales, latents)
 
@@ -115,7 +116,7 @@ def draw_u(key, theta: Theta, v, h):
     parts = zip(
         v[:-1], v[1:], theta.beta[1:], theta.gamma[1:], theta.tau2[1:], theta.sigma2, strict=True
     )
-    return tuple(sample_rows(key, [u_given(*part, h) for part in parts]))
+    return tuple(sample_rows(key, [u_given(*part, h) for part in parts])) if theta.L else ()
 
 
 def init(key: jax.Array, theta: Theta, scales: Scales, x, h: PiecewiseLinear) -> GibbsState:

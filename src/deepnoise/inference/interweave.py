@@ -16,6 +16,7 @@ from ..model.activation import PiecewiseLinear
 from ..model.conditionals import u_given
 from ..model.gaussian import sample_rows
 from ..model.inverse_gamma import InverseGamma
+from ..model.marginal import last_log_likelihood
 from ..model.network import Arrays, Latents, Prior, Theta, pre_activation
 
 
@@ -83,17 +84,8 @@ def log_prior(position: Theta, prior: Prior) -> jax.Array:
 
 def log_likelihood(theta: Theta, noises: Noises, x, y, h: PiecewiseLinear) -> jax.Array:
     """log N(y; β_L h(v_{L-1}) + γ_L, T_L + β_L Σ_{L-1} β_Lᵀ) summed over rows."""
-    if theta.L == 0:
-        top, noise = x, jnp.diag(theta.tau2[0])
-    else:
-        top = h(rebuild(theta, noises, x, h).v[-1])
-        noise = jnp.diag(theta.tau2[-1]) + (theta.beta[-1] * theta.sigma2[-1]) @ theta.beta[-1].T
-    residual = y - pre_activation(top, theta.beta[-1], theta.gamma[-1])
-    if y.shape[1] == 1:
-        return -jnp.sum(residual**2) / noise[0, 0] / 2 - len(y) * jnp.log(noise[0, 0]) / 2
-    factor = jnp.linalg.cholesky(noise)
-    standard = jax.scipy.linalg.solve_triangular(factor, residual.T, lower=True)
-    return -jnp.sum(standard**2) / 2 - len(y) * jnp.sum(jnp.log(jnp.diagonal(factor)))
+    top = h(rebuild(theta, noises, x, h).v[-1]) if theta.L else x
+    return jnp.sum(last_log_likelihood(theta, top, y))
 
 
 def log_scale_mixture(weight: jax.Array, law: InverseGamma) -> jax.Array:

@@ -13,6 +13,7 @@ from ..model.activation import PiecewiseLinear
 from ..model.network import Prior, Scales, Theta
 from . import gibbs, interweave
 from .gibbs import GibbsState
+from .refresh import refresh
 
 
 @jax.tree_util.register_dataclass
@@ -63,8 +64,9 @@ class InterweavedState:
 
 @dataclass(frozen=True)
 class InterweavedKernel:
-    """A Gibbs sweep after a non-centred Hamiltonian move, tuned while t < ``warmup``.
+    """A Gibbs sweep after a non-centred Hamiltonian move and a refresh of the noise paths.
 
+    Step size and mass are tuned while t < ``warmup``.
     The mass matrix is the diagonal of the Fisher information, estimated by squared scores.
     """
 
@@ -72,6 +74,7 @@ class InterweavedKernel:
     warmup: int
     settle: int = 20
     leapfrogs: int = 20
+    tries: int = 4
     target: float = 0.75
 
     def init(self, key: jax.Array, theta: Theta, scales: Scales, data: Data) -> InterweavedState:
@@ -83,22 +86,21 @@ class InterweavedKernel:
         return InterweavedState(start, tuning)
 
     def step(self, key, t, state: InterweavedState, data: Data) -> InterweavedState:
-        key_move, key_u, key_sweep = jax.random.split(key, 3)
-        hold = t < self.settle
-        old = state.gibbs
-        theta, tuning = self.move(key_move, t, state, data)
-        noises = interweave.standardise(old.theta, *old.latents.clamp(data.x, data.y), self.h)
-        rebuilt = interweave.rebuild(theta, noises, data.x, self.h)
-        latents = interweave.redraw_last(key_u, theta, rebuilt, data.y, self.h)
-        moved = GibbsState(theta, old.scales, latents)
-        kept = jax.tree.map(lambda a, b: jnp.where(hold, a, b), old, moved)
-        swept = gibbs.sweep(key_sweep, kept, data.x, data.y, data.prior, self.h, hold)
+        key_move, key_paths, key_u, key_sweep = jax.random.split(key, 4)
+        hold, old, x, y = t < self.settle, state.gibbs, data.x, data.y
+        noises = interweave.standardise(old.theta, *old.latents.clamp(x, y), self.h)
+        moved, tuning = self.move(key_move, t, state, noises, data)
+        theta = jax.tree.map(lambda a, b: jnp.where(hold, a, b), old.theta, moved)
+        paths = interweave.rebuild(theta, noises, x, self.h)
+        paths = refresh(key_paths, theta, paths, x, y, self.h, self.tries)
+        latents = interweave.redraw_last(key_u, theta, paths, y, self.h)
+        start = GibbsState(theta, old.scales, latents)
+        swept = gibbs.sweep(key_sweep, start, x, y, data.prior, self.h, hold)
         return InterweavedState(swept, tuning)
 
-    def move(self, key, t, state: InterweavedState, data: Data) -> tuple[Theta, Tuning]:
+    def move(self, key, t, state: InterweavedState, noises, data: Data) -> tuple[Theta, Tuning]:
         """One Hamiltonian trajectory on Theta given the standardised noises."""
         theta, tuning = state.gibbs.theta, state.tuning
-        noises = interweave.standardise(theta, *state.gibbs.latents.clamp(data.x, data.y), self.h)
 
         def log_density(position):
             return interweave.log_density(position, noises, data.x, data.y, data.prior, self.h)

@@ -38,8 +38,8 @@ PAPER = PriorSpec(*[(0.001, 0.001)] * 4)
 
 # Weights are Student-t with 2 WEIGHT_A degrees of freedom and variance about 1 / fan-in.
 WEIGHT_A = 5.0
-# Noise variances: most of the mass near (0.05)², a tail that leaves room for units that need noise.
-NOISE = (2.0, 0.005)
+# Noise variances: most of the mass near (0.02)², a tail that leaves room for units that need noise.
+NOISE = (2.0, 0.0008)
 
 
 def build_prior(

@@ -57,7 +57,10 @@ def structure_of(plan: Plan, sizes: Sizes) -> Structure:
 @lru_cache(maxsize=16)
 def _structure_of(plan: Plan, sizes: Sizes) -> Structure:
     widths = (sizes.inputs, *plan.hidden, sizes.outcomes)
-    leaf = lambda *shape: jax.ShapeDtypeStruct(shape, plan.dtype)  # noqa: E731
+
+    def leaf(*shape: int) -> Any:
+        return jax.ShapeDtypeStruct(shape, plan.dtype)
+
     weights = tuple(leaf(*pair) for pair in zip(widths[1:], widths[:-1], strict=True))
     units = tuple(leaf(k) for k in widths[1:])
     theta, scales = Theta(weights, units, units, units[:-1]), Scales(weights, units)

@@ -1,8 +1,7 @@
 """A gradient fit of Theta, one fold a chain: where the chains start.
 
 Maximises the Monte Carlo marginal likelihood log mean_r N(y; mean_r, cov) over noise paths r, the
-last layer integrated exactly.  Noise starts large and training anneals it; the step with the best
-held-out fold is kept.
+last layer integrated exactly; the step with the best held-out fold is kept.
 """
 
 from dataclasses import dataclass
@@ -26,9 +25,16 @@ class WarmStart:
     batch: int = 128
     paths: int = 8
     rate: float = 5e-3
+    log_noise: float = -2.5
     check_every: int = 50
-    patience: int = 6
+    patience: int = 12
     check_paths: int = 64
+
+    @classmethod
+    def for_rows(cls, rows: int) -> "WarmStart":
+        """Small sets take 2000 steps of 128 rows; large ones about 60 passes, at most 6000 steps."""
+        batch = 128 if rows < 2000 else 256
+        return cls(batch=batch, steps=int(min(max(2000, 60 * rows // batch), 6000)))
 
 
 @jax.tree_util.register_dataclass
@@ -44,27 +50,22 @@ class Progress:
     step: jax.Array
 
 
-def random_position(key: jax.Array, widths: tuple[int, ...], dtype) -> Theta:
-    """Weights of size 1/√fan-in; the log of every noise sd is N(0, 1)."""
-    parts = [
-        tuple(
-            scale(fan_in) * normals(jax.random.fold_in(jax.random.fold_in(key, i), l), shape, dtype)
-            for l, (fan_in, shape) in enumerate(shapes)
-        )
-        for i, (scale, shapes) in enumerate(_layout(widths))
-    ]
-    return Theta(*parts)
-
-
-def _layout(widths):
+def random_position(key: jax.Array, widths: tuple[int, ...], log_noise: float, dtype) -> Theta:
+    """Weights of size 1/√fan-in; the log of every noise sd is N(log_noise, 1)."""
     fans = list(zip(widths[:-1], widths[1:], strict=True))
-    weights = [(fan_in, (out, fan_in)) for fan_in, out in fans]
-    units = [(fan_in, (out,)) for fan_in, out in fans]
-    return (
-        (lambda fan_in: fan_in**-0.5, weights),
-        (lambda _: 0.5, units),
-        (lambda _: 2.0, units),
-        (lambda _: 2.0, units[:-1]),
+    keys = [jax.random.split(jax.random.fold_in(key, l), 4) for l in range(len(fans))]
+
+    def log_variances(part):
+        return [2 * (log_noise + normals(k[part], (out,), dtype)) for k, (_, out) in zip(keys, fans, strict=True)]
+
+    return Theta(
+        beta=tuple(
+            normals(k[0], (out, fan_in), dtype) * fan_in**-0.5
+            for k, (fan_in, out) in zip(keys, fans, strict=True)
+        ),
+        gamma=tuple(0.5 * normals(k[1], (out,), dtype) for k, (_, out) in zip(keys, fans, strict=True)),
+        tau2=tuple(log_variances(2)),
+        sigma2=tuple(log_variances(3)[:-1]),
     )
 
 
@@ -94,7 +95,7 @@ def fit(keys, x, y, train, held, hidden: tuple[int, ...], h: PiecewiseLinear, se
 
     def one_chain(key, train, held):
         key_start, key_held, key_steps = jax.random.split(key, 3)
-        start = random_position(key_start, widths, x.dtype)
+        start = random_position(key_start, widths, settings.log_noise, x.dtype)
 
         def loss(position, key, rows, paths):
             theta = from_position(position)

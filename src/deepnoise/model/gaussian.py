@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.linalg import solve_triangular
 
 from .random import normals
@@ -105,50 +106,42 @@ def _solve(scale, factor, potential):
 
 def sample_rows(key: jax.Array, laws: Sequence[LinearGaussian]) -> list[jax.Array]:
     """One draw of every law: one batch of normals for all, one factorisation for each width K."""
-    if not laws:
-        return []
     pairs = [law.whitened() for law in laws]
-    roots = _by_size([B for _, B in pairs], lambda stack: inverse_root(stack)[1])
+    roots = _batched(lambda _, stack: inverse_root(stack)[1], [B[None] for _, B in pairs])
     widths = [law.center.shape[1] for law in laws]
     rows, dtype = laws[0].center.shape[0], laws[0].center.dtype
-    noise = jnp.split(normals(key, (rows, sum(widths)), dtype), _cuts(widths), axis=1)
+    noise = jnp.split(normals(key, (rows, sum(widths)), dtype), np.cumsum(widths)[:-1], axis=1)
     return [
-        law.mean(A, root) + (z @ root.astype(dtype)) * jnp.sqrt(law.variance)
+        law.mean(A, root[0]) + (z @ root[0].astype(dtype)) * jnp.sqrt(law.variance)
         for law, (A, _), root, z in zip(laws, pairs, roots, noise, strict=True)
     ]
 
 
 def sample_weights(key: jax.Array, laws: Sequence[InformationGaussian]) -> list[jax.Array]:
     """One draw of every law, those of the same dimension D as one batch."""
-    groups = _indices_by([law.precision.shape[-1] for law in laws])
-    draws: list[jax.Array] = [jnp.empty(0)] * len(laws)
-    for g, members in enumerate(groups):
-        merged = jax.tree.map(lambda *parts: jnp.concatenate(parts), *(laws[i] for i in members))
-        sizes = [laws[i].potential.shape[0] for i in members]
-        parts = jnp.split(merged.sample(jax.random.fold_in(key, g)), _cuts(sizes))
-        for i, part in zip(members, parts, strict=True):
-            draws[i] = part
-    return draws
+    return _batched(lambda g, merged: merged.sample(jax.random.fold_in(key, g)), laws)
 
 
-def _by_size(matrices, f):
-    results = [None] * len(matrices)
-    for members in _indices_by([m.shape[-1] for m in matrices]):
-        for i, result in zip(members, f(jnp.stack([matrices[i] for i in members])), strict=True):
+def _batched(draw, parts):
+    """``draw(g, merged)`` for each size of matrix, its parts merged along the first axis.
+
+    The groups are chained by a data dependency: jaxlib's batched LAPACK kernels wait for tasks of
+    the thread pool that they run in, and two of them at once can wait for each other for ever.
+    """
+    groups = defaultdict(list)
+    for i, part in enumerate(parts):
+        groups[jax.tree.leaves(part)[0].shape[-1]].append(i)
+    results, done = [None] * len(parts), None
+    for g, members in enumerate(groups.values()):
+        merged = jax.tree.map(lambda *a: jnp.concatenate(a), *(parts[i] for i in members))
+        done = draw(g, merged if done is None else after(merged, done))
+        sizes = [jax.tree.leaves(parts[i])[0].shape[0] for i in members]
+        for i, result in zip(members, jnp.split(done, np.cumsum(sizes)[:-1]), strict=True):
             results[i] = result
     return results
 
 
-def _indices_by(sizes) -> list[list[int]]:
-    groups = defaultdict(list)
-    for i, size in enumerate(sizes):
-        groups[size].append(i)
-    return list(groups.values())
-
-
-def _cuts(sizes) -> list[int]:
-    total, cuts = 0, []
-    for size in sizes[:-1]:
-        total += size
-        cuts.append(total)
-    return cuts
+def after(tree, done: jax.Array):
+    """``tree``, not to be had before ``done``: a dependency that the compiler cannot remove."""
+    nothing = 0 * done.ravel()[0]
+    return jax.tree.map(lambda a: a + nothing.astype(a.dtype), tree)

@@ -20,23 +20,44 @@ def last_covariance(theta: Theta) -> jax.Array:
 
 
 def path_means(key: jax.Array, theta: Theta, x, h: PiecewiseLinear, paths: int) -> jax.Array:
-    """β_L h(v_{L-1}) + γ_L for every path and row, (paths, N, Q); rows share a path's noise."""
+    """β_L h(v_{L-1}) + γ_L for every path and row, (paths, N, Q)."""
+    return pre_activation(path_tops(key, theta, x, h, paths), theta.beta[-1], theta.gamma[-1])
+
+
+def path_tops(key: jax.Array, theta: Theta, x, h: PiecewiseLinear, paths: int) -> jax.Array:
+    """h(v_{L-1}) for every path and row, (paths, N, K_{L-1}); rows share a path's noise."""
     u = x[None]
     for l in range(theta.L):
         e, d = normals(jax.random.fold_in(key, l), (2, paths, 1, theta.gamma[l].shape[0]), x.dtype)
         v = pre_activation(u, theta.beta[l], theta.gamma[l]) + jnp.sqrt(theta.tau2[l]) * e
         last = l == theta.L - 1
         u = h(v) if last else h(v) + jnp.sqrt(theta.sigma2[l]) * d
-    return pre_activation(u, theta.beta[-1], theta.gamma[-1])
+    return u
+
+
+def last_log_likelihood(theta: Theta, top: jax.Array, y: jax.Array) -> jax.Array:
+    """log N(y; β_L top + γ_L, T_L + β_L Σ_{L-1} β_Lᵀ), top = h(v_{L-1}) (or x if L = 0): (..., N)."""
+    residual = y - pre_activation(top, theta.beta[-1], theta.gamma[-1])
+    return log_normal_rows(residual, last_covariance(theta))
+
+
+def log_normal_rows(residual: jax.Array, cov: jax.Array) -> jax.Array:
+    """log N(residual; 0, cov) of every row, one outcome given those before it.
+
+    Q is small: a loop over outcomes, which differentiates and batches without LAPACK calls.
+    """
+    total = jnp.zeros(residual.shape[:-1], residual.dtype)
+    for _ in range(cov.shape[0]):
+        variance, slope = cov[0, 0], cov[1:, 0] / cov[0, 0]
+        total -= (residual[..., 0] ** 2 / variance + jnp.log(variance) + LOG_2PI) / 2
+        residual = residual[..., 1:] - residual[..., :1] * slope
+        cov = cov[1:, 1:] - jnp.outer(slope, cov[0, 1:])
+    return total
 
 
 def path_log_likelihood(
     key: jax.Array, theta: Theta, x, y, h: PiecewiseLinear, paths: int
 ) -> jax.Array:
     """log mean_r N(y; mean_r, T_L + β_L Σ_{L-1} β_Lᵀ) over noise paths r, for every row: (N,)."""
-    residual = y - path_means(key, theta, x, h, paths)
-    factor = jnp.linalg.cholesky(last_covariance(theta))
-    standard = residual @ jnp.linalg.inv(factor).T
-    log_norm = jnp.sum(jnp.log(jnp.diagonal(factor))) + y.shape[1] * LOG_2PI / 2
-    log_kernel = -jnp.sum(standard**2, -1) / 2
-    return jax.nn.logsumexp(log_kernel, axis=0) - jnp.log(residual.shape[0]) - log_norm
+    log_kernel = last_log_likelihood(theta, path_tops(key, theta, x, h, paths), y)
+    return jax.nn.logsumexp(log_kernel, axis=0) - jnp.log(log_kernel.shape[0])

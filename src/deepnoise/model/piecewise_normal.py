@@ -18,10 +18,7 @@ _UNROLLED = 4
 
 
 class Piece(NamedTuple):
-    """TN(lam, omega^2; low, high) of weight proportional to mass * exp(-energy / 2).
-
-    ``top`` is the largest number below ``high``.
-    """
+    """TN(lam, omega^2; low, high), weight ∝ mass exp(-energy / 2); top: the number below high."""
 
     low: jax.Array
     high: jax.Array
@@ -61,13 +58,12 @@ class PiecewiseNormal:
 
     def lam(self) -> jax.Array:
         """lam_j, (J, ...): the centres before truncation."""
-        b, b_prime, *_ = self._columns()
-        return self._centre_and_scale(b, b_prime)[0]
+        return self._centre_and_scale(*self._columns()[:2])[0]
 
     def omega(self) -> jax.Array:
         """omega_j, (J, ...): the standard deviations before truncation."""
-        b, b_prime, *_ = self._columns()
-        return jnp.broadcast_to(self._centre_and_scale(b, b_prime)[1], (self.h.J, *self.shape))
+        omega = self._centre_and_scale(*self._columns()[:2])[1]
+        return jnp.broadcast_to(omega, (self.h.J, *self.shape))
 
     def log_weight(self) -> jax.Array:
         """log pi_j, (J, ...)."""
@@ -146,7 +142,7 @@ class PiecewiseNormal:
         return Piece(low, high, top, lam, omega, standard, energy)
 
     def _log_mass(self) -> tuple[jax.Array, jax.Array]:
-        """log of the integral of exp((lowest - energy(v)) / 2) over each piece, (J, ...); lowest."""
+        """log of the integral of exp((lowest - energy) / 2) over each piece, (J, ...); lowest."""
         piece = self._piece(*self._columns())
         lowest = piece.energy.min(axis=0)
         return jnp.log(piece.mass) + 0.5 * (lowest - piece.energy), lowest

@@ -49,9 +49,13 @@ def decompose(densities: DrawDensities) -> VarianceParts:
             parts.append(_contributions(densities.average(left, axis=0), last))
     noise = np.concatenate(parts) * densities.scale**2
     aleatoric = noise.sum(axis=1)
-    whole = np.concatenate(epistemic) * densities.scale**2, aleatoric, noise / aleatoric[:, None]
-    one = densities.n_outcomes == 1
-    return VarianceParts(*(a[..., 0] if one else a for a in whole), sources(densities.draws.L))
+    squeezed = lambda a: a[..., 0] if densities.n_outcomes == 1 else a  # noqa: E731
+    return VarianceParts(
+        epistemic=squeezed(np.concatenate(epistemic) * densities.scale**2),
+        aleatoric=squeezed(aleatoric),
+        shares=squeezed(noise / aleatoric[:, None]),
+        sources=sources(densities.draws.L),
+    )
 
 
 def sources(layers: int) -> tuple[str, ...]:

@@ -1,0 +1,27 @@
+"""The command line ``deepnoise``.  Nothing heavy is imported before a command needs it."""
+
+import click
+
+from .. import __version__
+from .app import Commands
+from .demo import demo
+from .fit import fit
+from .judge import diagnose, influence, score
+from .plot import plot
+from .predict import predict
+from .resume import resume
+
+
+@click.group("deepnoise", cls=Commands)
+@click.version_option(__version__, prog_name="deepnoise")
+def main() -> None:
+    """Density regression from tables: fit, predict, judge.
+
+    Tables are CSV or, by their suffix, Parquet; "-" is standard input or output. Rows are counted
+    from 1, the first below the header. Exit status: 0 done, 1 failed while running, 2 bad usage or
+    bad input.
+    """
+
+
+for command in (demo, fit, predict, score, diagnose, plot, influence, resume):
+    main.add_command(command)

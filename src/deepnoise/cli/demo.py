@@ -1,0 +1,93 @@
+"""``deepnoise demo``: the diabetes data of scikit-learn, from fit to pictures."""
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from . import options
+from .app import Command, note
+from .plot import write_pictures
+from .progress import duration, watch
+
+QUICK = {"hidden": (3,), "chains": 2, "warmup": 20, "draws": 20, "init": "prior"}
+SCORES = ("rmse", "nll", "crps", "coverage_90")
+BMI = 2
+
+
+@click.command(cls=Command)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default="demo",
+    show_default=True,
+    help="Folder of pictures.",
+)
+@click.option("--quick", is_flag=True, help="A toy fit that takes seconds and is no good.")
+@options.quiet
+def demo(out, quick, quiet) -> None:
+    """Fit the diabetes data, print scores, write pictures.
+
+    442 patients, ten measurements; the outcome is how far diabetes has progressed a year later.
+    """
+    from sklearn.datasets import load_diabetes
+    from sklearn.model_selection import train_test_split
+
+    from ..estimators.bdeepnoise import BDeepNoiseRegressor
+
+    data = load_diabetes(scaled=False)
+    X, X_test, y, y_test = train_test_split(data.data, data.target, random_state=0)
+    note(f"fitting {len(y)} patients, {X.shape[1]} measurements each; {len(y_test)} are held out")
+    model = BDeepNoiseRegressor(**(QUICK if quick else {}), random_state=0)
+    model.set_params(progress=False if quiet else watch(model))
+    began = time.monotonic()
+    model.fit(X, y)
+    click.echo(f"fitted in {duration(time.monotonic() - began)}")
+    density = model.predict_density(X_test)
+    rows = {"B-DeepNoise": density, "one Gaussian": baseline(y, len(y_test))}
+    click.echo(score_table(rows, y_test))
+    diagnostics = model.diagnostics_
+    click.echo(f"{diagnostics.verdict}\n{diagnostics.advice}")
+    write_pictures(pictures(model, density, X_test, y_test, data.feature_names), out, "png", True)
+
+
+def baseline(y: Any, rows: int) -> Any:
+    """The same Gaussian for every row."""
+    import numpy as np
+
+    from ..prediction.mixture import GaussianMixture
+
+    return GaussianMixture.of(np.full((rows, 1, 1), y.mean()), np.full((1, 1, 1, 1), y.var()))
+
+
+def score_table(densities: dict[str, Any], y: Any) -> str:
+    """Scores on held-out rows, the smaller the better but for coverage."""
+    from ..prediction import metrics
+
+    lines = ["".ljust(14) + "".join(name.rjust(13) for name in SCORES)]
+    for name, density in densities.items():
+        values = [getattr(metrics, score)(density, y) for score in SCORES[:3]]
+        values.append(metrics.coverage(density, y, 0.9))
+        lines.append(name.ljust(14) + "".join(f"{value:>13.4g}" for value in values))
+    return "\n".join(lines)
+
+
+def pictures(model: Any, density: Any, X: Any, y: Any, names: list[str]) -> dict[str, Any]:
+    import numpy as np
+
+    from .. import plots
+
+    outcome = "progression of diabetes"
+    grid = np.linspace(X[:, BMI].min(), X[:, BMI].max(), 150)
+    found = replace(model.influence(X), names=tuple(names))
+    return {
+        "heatmap": lambda: plots.density_heatmap(
+            model, grid, BMI, X, y, xlabel="body mass index", ylabel=outcome
+        ),
+        "ridge": lambda: plots.ridge(density, y, xlabel=outcome),
+        "fan": lambda: plots.fan(density, y, ylabel=outcome),
+        "calibration": lambda: plots.calibration(density, y),
+        "influence": lambda: plots.influence_bars(found, model.units_.x.scale),
+    }

@@ -1,0 +1,108 @@
+"""Running chains for a folder: nothing that was drawn is lost, whatever stops them."""
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .app import Failure, echo_json, note
+from .models import TABLE
+from .progress import duration, end_line, watch
+from .tables import located
+
+
+def has_model(folder: Path) -> bool:
+    from ..inference.model_folder import HEADER
+
+    return (folder / HEADER).exists()
+
+
+def make_folder(folder: Path) -> None:
+    """The folder, writable, or an error now rather than after an hour's work."""
+    from ..inference.array_file import ModelFileError
+    from ..inference.model_folder import check_writable
+
+    try:
+        check_writable(folder)
+    except ModelFileError as error:
+        raise Failure(str(error)) from error
+
+
+def discard_empty(folder: Path) -> None:
+    """A folder to which no model was written is as if it had never been made."""
+    if not has_model(folder):
+        with suppress(OSError):
+            (folder / TABLE).unlink(missing_ok=True)
+            folder.rmdir()
+
+
+def draw(model: Any, action: Callable[[], Any], folder: Path, source: str, quiet: bool) -> float:
+    """Run ``action``, which draws and writes checkpoints to the folder; the seconds it took."""
+    from ..inference.array_file import ModelFileError
+
+    model.set_params(checkpoint=str(folder), progress=False if quiet else watch(model))
+    if not quiet:
+        note("compiling" if has_model(folder) else "finding a start and compiling")
+    began = time.monotonic()
+    try:
+        with located(source):
+            action()
+    except KeyboardInterrupt:
+        end_line()
+        kept = f"continue with: deepnoise resume {folder}" if has_model(folder) else "nothing kept"
+        raise Failure(f"interrupted during warm-up; {kept}") from None
+    except ModelFileError as error:
+        raise Failure(str(error)) from error
+    finally:
+        discard_empty(folder)
+    return time.monotonic() - began
+
+
+def check_complete(model: Any, wanted: int, folder: Path) -> None:
+    """An error that says how to go on, if Ctrl-C ended the chains early."""
+    drawn = model.posterior_.run.n_draws
+    if drawn < wanted:
+        end_line()
+        persist(model, folder)
+        raise Failure(
+            f"interrupted: {drawn} of {wanted} draws a chain are kept in {folder}; "
+            f"continue with: deepnoise resume {folder} --draws {wanted}"
+        )
+
+
+def persist(model: Any, folder: Path) -> None:
+    """Write the model; if that fails, say what is left of it."""
+    from ..inference.array_file import ModelFileError
+
+    try:
+        model.save(folder)
+    except ModelFileError as error:
+        hint = f"; continue from there with: deepnoise resume {folder}" * has_model(folder)
+        raise Failure(f"{error}{hint}") from error
+
+
+def summarise(model: Any, folder: Path, seconds: float, as_json: bool) -> None:
+    """What was done, and whether the chains agree."""
+    diagnostics, plan = model.diagnostics_, model.posterior_.plan
+    judgement = ("max_rhat", "min_ess", "status", "verdict", "advice")
+    summary = {
+        "model": str(folder),
+        "rows": len(model._y),
+        "columns": len(model.encoder_.columns),
+        "chains": plan.chains,
+        "draws": model.posterior_.run.n_draws,
+        "seed": plan.seed,
+        "seconds": round(seconds, 3),
+        **{name: value for name, value in diagnostics.to_dict().items() if name in judgement},
+    }
+    if as_json:
+        echo_json(summary)
+        return
+    click.echo(
+        f"{summary['rows']} rows, {summary['columns']} columns, {plan.chains} chains of "
+        f"{summary['draws']} draws in {duration(seconds)}, saved to {folder}"
+    )
+    click.echo(f"{diagnostics.verdict}\n{diagnostics.advice}")

@@ -1,0 +1,130 @@
+"""``deepnoise fit``."""
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from . import options
+from .app import BadInput, Command, note
+from .drawing import check_complete, draw, has_model, make_folder, persist, summarise
+from .models import Columns, remember
+from .tables import called, listed, numbers_of, read_table
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+# Text columns with more values than this, or than every second row, are remarked upon.
+MANY_LEVELS = 20
+
+
+def chain_options(command: Any) -> Any:
+    """The estimator's own parameters, under their own names and with its defaults."""
+    whole = click.IntRange(min=1)
+    for option in reversed(
+        [
+            click.option(
+                "--hidden",
+                type=options.Widths(),
+                default="20,20",
+                help="Widths of layers, or none.",
+            ),
+            click.option("--activation", default="hard_tanh", help="Or relu, tanh, ..."),
+            click.option("--prior", default="default", help="Or paper, anchored."),
+            click.option("--chains", type=whole, default=4, help="Chains to run."),
+            click.option(
+                "--warmup", type=click.IntRange(min=0), default=200, help="Sweeps before."
+            ),
+            click.option("--draws", type=whole, default=200, help="Draws kept of each chain."),
+            click.option("--thin", type=whole, default=1, help="Sweeps from draw to draw."),
+            click.option("--paths", type=whole, default=10, help="Noise paths a draw."),
+            click.option("--init", default="gradient", help="Where chains start; or prior."),
+            click.option("--sampler", default="interweaved", help="Or gibbs."),
+            click.option("--standardize/--no-standardize", default=True, help="Units of the fit."),
+            click.option("--dtype", default="float32", help="Or float64."),
+        ]
+    ):
+        command = option(command)
+    return command
+
+
+@click.command(cls=Command, context_settings={"show_default": True})
+@click.argument("data", type=options.TABLE)
+@click.option("--target", required=True, help="Column to predict.")
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="Model folder to make.")
+@click.option("--drop", type=options.Names(), default="", help="Columns that are no features.")
+@chain_options
+@click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of everything random.")
+@click.option("--checkpoint", type=click.Path(path_type=Path), help="Checkpoints, if not in --out.")
+@options.force
+@options.quiet
+@options.as_json
+def fit(data, target, out, drop, seed, checkpoint, force, quiet, as_json, **settings) -> None:
+    """Learn the density of a column given the others.
+
+    Text columns are categories. Chains are written to the folder while they run: after Ctrl-C, a
+    crash or a power cut, "deepnoise resume" goes on from there.
+    """
+    columns = Columns(target, drop)
+    X, y = training_rows(read_table(data), columns, data)
+    folder = checkpoint or beside(out, force)
+    if not quiet:
+        remark_on_categories(X)
+    from ..estimators.bdeepnoise import BDeepNoiseRegressor
+
+    model = BDeepNoiseRegressor(**settings, random_state=seed)
+    for place in dict.fromkeys((out, folder)):
+        make_folder(place)
+    remember(folder, columns)
+    try:
+        seconds = draw(model, lambda: model.fit(X, y), folder, data, quiet)
+        check_complete(model, settings["draws"], folder)
+        persist(model, out)
+    finally:
+        if folder != out and not has_model(out):
+            out.rmdir()
+    remember(out, columns)
+    if folder != out and checkpoint is None:
+        shutil.rmtree(folder)
+    summarise(model, out, seconds, as_json)
+
+
+def training_rows(
+    frame: "pd.DataFrame", columns: Columns, source: str
+) -> tuple["pd.DataFrame", "np.ndarray"]:
+    """Features and outcomes."""
+    y = numbers_of(frame, str(columns.target), source)
+    absent = [name for name in columns.dropped if name not in frame.columns]
+    if absent:
+        raise BadInput(f"--drop: {called(source)} has no column {listed(absent)}")
+    if len(frame) < 2:
+        raise BadInput(f"{called(source)} has one row: at least two are needed")
+    X = frame.drop(columns=[*{str(columns.target), *columns.dropped}])
+    if not X.shape[1]:
+        raise BadInput(f"{called(source)} has no columns but the target")
+    return X, y
+
+
+def beside(out: Path, force: bool) -> Path:
+    """Where chains are written as they run: the folder itself, or one beside an older model."""
+    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
+        return out
+    if not force:
+        go_on = f", deepnoise resume {out} continues it" if has_model(out) else ""
+        raise BadInput(f"{out} exists: --force replaces it{go_on}")
+    if not has_model(out):
+        raise BadInput(f"{out} is no model: delete it yourself, or choose another --out")
+    return out.with_name(f"{out.name}.fitting")
+
+
+def remark_on_categories(X: "pd.DataFrame") -> None:
+    for name in X.columns:
+        kind = getattr(X[name].dtype, "kind", "O")
+        levels = X[name].nunique()
+        if kind not in "iufb" and levels > max(MANY_LEVELS, len(X) / 2):
+            note(
+                f"Warning: column {name!r} is text with {levels} different values, "
+                f"taken as a category (--drop leaves it out)"
+            )

@@ -1,0 +1,83 @@
+"""``deepnoise predict``."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from . import options
+from .app import BadInput, Command
+from .models import features, open_finished, recall
+from .tables import called, check_output, listed, located, read_table, write_table
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+
+@click.command(cls=Command)
+@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("data", type=options.TABLE)
+@click.option("--out", default="-", show_default=True, help="Table to write.")
+@click.option(
+    "--quantiles",
+    type=options.Numbers(0, 1),
+    default="0.05,0.5,0.95",
+    show_default=True,
+    help="Levels of quantiles: columns q05, q50, q95.",
+)
+@click.option("--above", type=options.Numbers(), default="", help="c of P(y >= c | x).")
+@options.level
+@click.option(
+    "--keep",
+    type=options.Names(),
+    default="",
+    help='Columns of DATA to write too, such as an id; "all" for all.',
+)
+@options.target
+@options.force
+def predict(model, data, out, quantiles, above, level, keep, target, force) -> None:
+    """Mean, sd, quantiles and P(y >= c) of every row."""
+    check_output(out, force)
+    estimator = open_finished(model)
+    frame, known = read_table(data), recall(model)
+    kept = list(frame.columns) if keep == ("all",) else list(keep)
+    absent = [name for name in kept if name not in frame.columns]
+    if absent:
+        raise BadInput(f"--keep: {called(data)} has no column {listed(absent)}")
+    others = [*filter(None, (target, known.target)), *known.dropped, *kept]
+    X = features(estimator, frame, others, data)
+    with located(data):
+        columns = predictions(estimator, X, quantiles, above, level)
+    write_table(joined(frame[kept], columns), out)
+
+
+def predictions(
+    model: Any, X: Any, levels: tuple[float, ...], above: tuple[float, ...], level: float
+) -> dict[str, "np.ndarray"]:
+    """Columns to write."""
+    import numpy as np
+
+    density = model.predict_density(X)
+    columns = {"mean": density.mean(), "sd": np.sqrt(density.var())}
+    if levels:
+        columns |= dict(zip(map(quantile_name, levels), density.quantile(levels).T, strict=True))
+    for c in above:
+        name = f"p_above_{c:.12g}"
+        columns |= zip(
+            (name, f"{name}_low", f"{name}_high"), model.predict_above(X, c, level).T, strict=True
+        )
+    return columns
+
+
+def quantile_name(level: float) -> str:
+    """0.05 is q05, 0.5 is q50, 0.975 is q97.5."""
+    whole, dot, rest = f"{100 * level:.10g}".partition(".")
+    return f"q{whole:0>2}{dot}{rest}"
+
+
+def joined(kept: "pd.DataFrame", columns: dict[str, "np.ndarray"]) -> "pd.DataFrame":
+    clash = [name for name in kept.columns if name in columns]
+    if clash:
+        raise BadInput(f"--keep: {listed(clash)} would be there twice; rename it in the table")
+    return kept.assign(**columns)

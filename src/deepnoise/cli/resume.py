@@ -1,0 +1,32 @@
+"""``deepnoise resume``."""
+
+from pathlib import Path
+
+import click
+
+from . import options
+from .app import BadInput, Command
+from .drawing import check_complete, draw, make_folder, persist, summarise
+from .models import open_model
+
+
+@click.command(cls=Command)
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option(
+    "--draws",
+    type=click.IntRange(min=1),
+    help="Draws that each chain shall have in all; by default what the fit was asked for.",
+)
+@options.quiet
+@options.as_json
+def resume(model, draws, quiet, as_json) -> None:
+    """Continue the chains of MODEL, as if they had never stopped."""
+    estimator = open_model(model, lazy=False)
+    kept, wanted = estimator.posterior_.run.n_draws, draws or estimator.posterior_.plan.draws
+    if wanted <= kept:
+        raise BadInput(f"{model} has {kept} draws a chain already: ask for more with --draws")
+    make_folder(model)
+    seconds = draw(estimator, lambda: estimator.resume(wanted), model, str(model), quiet)
+    check_complete(estimator, wanted, model)
+    persist(estimator, model)
+    summarise(estimator, model, seconds, as_json)

@@ -1,0 +1,45 @@
+"""Pictures of predictive densities and of chains; every function returns a matplotlib Figure."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .chains import rank, trace
+    from .densities import fan, ridge
+    from .heatmap import density_heatmap
+    from .influence import influence_bars
+    from .reliability import calibration, sharpness
+
+__all__ = [
+    "calibration",
+    "density_heatmap",
+    "fan",
+    "influence_bars",
+    "rank",
+    "ridge",
+    "sharpness",
+    "trace",
+]
+
+# No file may have the name of a function: importing it would put it in the function's place.
+_HOME = {
+    "calibration": "reliability",
+    "density_heatmap": "heatmap",
+    "fan": "densities",
+    "influence_bars": "influence",
+    "rank": "chains",
+    "ridge": "densities",
+    "sharpness": "reliability",
+    "trace": "chains",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,102 @@
+"""Have the chains mixed?  Traces and ranks of predictive functionals."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import rankdata
+
+from .style import CHAINS, INK, new_figure, paper_style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MAX_PANELS = 6
+
+
+@paper_style
+def trace(values: Mapping[str, ArrayLike] | Any) -> "Figure":
+    """Every draw of every chain, a panel a functional; chains that have mixed look alike.
+
+    Parameters
+    ----------
+    values : dict of arrays (chain, draw), or a fitted estimator
+        Of an estimator, ``predictive_functionals()``.  The first six are drawn.
+    """
+    panels = _panels(values)
+    figure, axes = _grid_of(len(panels), sharex=True)
+    for axis, (name, draws) in zip(axes, panels.items(), strict=True):
+        for c, chain in enumerate(draws):
+            label = f"chain {c + 1}" if c < len(CHAINS) else None
+            alone = {"marker": "o", "ms": 3} if len(chain) == 1 else {}
+            x = np.arange(1, len(chain) + 1)
+            axis.plot(x, chain, color=_colour(c), lw=0.7, alpha=0.8, label=label, **alone)
+        axis.set_title(name)
+    _finish(figure, axes, "draw", "")
+    return figure
+
+
+@paper_style
+def rank(values: Mapping[str, ArrayLike] | Any, bins: int | None = None) -> "Figure":
+    """Histogram of the ranks of each chain among all draws: flat if the chains agree.
+
+    Parameters
+    ----------
+    values : dict of arrays (chain, draw), or a fitted estimator
+        As for :func:`trace`.
+    """
+    panels = _panels(values)
+    figure, axes = _grid_of(len(panels), sharex=True, sharey=True)
+    draws = next(iter(panels.values())).shape[1]
+    count = bins or int(np.clip(draws // 10, 2, 20))
+    edges = np.linspace(0, 1, count + 1)
+    for axis, (name, array) in zip(axes, panels.items(), strict=True):
+        ranks = (rankdata(array, axis=None).reshape(array.shape) - 0.5) / array.size
+        for c, chain in enumerate(ranks):
+            label = f"chain {c + 1}" if c < len(CHAINS) else None
+            share = np.histogram(chain, edges)[0] / draws * count
+            axis.stairs(share, edges, color=_colour(c), lw=1.1, label=label)
+        axis.axhline(1, color=INK, lw=0.8, ls=(0, (4, 2)))
+        axis.set(title=name, xlim=(0, 1))
+    axes[0].set_ylim(bottom=0)
+    _finish(figure, axes, "rank among all draws", "share × bins")
+    return figure
+
+
+def _panels(values: Any) -> dict[str, np.ndarray]:
+    if hasattr(values, "predictive_functionals"):
+        values = values.predictive_functionals()
+    if not isinstance(values, Mapping) or not values:
+        raise ValueError("values must be a dict of arrays (chain, draw), or a fitted estimator")
+    arrays = {str(name): np.asarray(array, dtype=float) for name, array in values.items()}
+    for name, array in arrays.items():
+        if array.ndim != 2 or not array.size:
+            raise ValueError(f"values[{name!r}] must be (chain, draw); got {array.shape}")
+    if len({array.shape for array in arrays.values()}) > 1:
+        raise ValueError("values must all have the same numbers of chains and draws")
+    return dict(list(arrays.items())[:MAX_PANELS])
+
+
+def _grid_of(panels: int, **sharing: Any) -> tuple["Figure", list]:
+    columns = panels if panels <= 3 else -(-panels // 2)
+    rows = -(-panels // columns)
+    size = max(0.8 + 2.2 * columns, 4.5), 0.6 + 1.6 * rows
+    figure, axes = new_figure(size, rows, columns, **sharing)
+    for spare in axes.flat[panels:]:
+        spare.set_axis_off()
+    for lowest in axes.flat[max(panels - columns, 0) : panels]:
+        lowest.tick_params(labelbottom=True)
+    return figure, list(axes.flat[:panels])
+
+
+def _colour(chain: int) -> str:
+    return CHAINS[chain % len(CHAINS)]
+
+
+def _finish(figure: Any, axes: list, xlabel: str, ylabel: str) -> None:
+    figure.supxlabel(xlabel, fontsize=9)
+    if ylabel:
+        figure.supylabel(ylabel, fontsize=9)
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=min(len(labels), 6))

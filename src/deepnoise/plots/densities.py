@@ -1,0 +1,177 @@
+"""Predictive densities of rows: ridges and fans."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..prediction.mixture import GaussianMixture
+from .style import (
+    BLUE,
+    INK,
+    RED,
+    dot_size,
+    legend_above,
+    new_figure,
+    one_outcome,
+    paper_style,
+    vector,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MAX_RIDGES = 12
+FEW = 40
+BANDS = ((0.95, "#C6DCEC"), (0.8, "#8FBBD9"), (0.5, "#5296C4"))
+
+
+@paper_style
+def ridge(
+    density: GaussianMixture,
+    y: ArrayLike | None = None,
+    rows: Sequence[int] | None = None,
+    labels: Sequence[str] | None = None,
+    xlabel: str = "y",
+    points: int = 400,
+) -> "Figure":
+    """Densities of some rows, one above the other, with what was observed.
+
+    Parameters
+    ----------
+    density : GaussianMixture
+    y : array (N,), optional
+        Observed outcomes of all rows.
+    rows : list of int, optional
+        Rows to draw, from the bottom; by default up to 12, spread over the predictive medians.
+    labels : list of str, optional
+        Names of the rows drawn, or of all rows.
+    """
+    density = one_outcome(density)
+    observed = None if y is None else vector(y, len(density), "y")
+    chosen = _spread(density) if rows is None else _numbers(rows, len(density))
+    names = _labels(labels, chosen, len(density))
+    few = density[chosen]
+    grid = _grid(few, None if observed is None else observed[chosen], points)
+    heights = few.pdf_grid(grid)
+    # Tall enough to overlap the next ridge a little; a spike must not flatten the others.
+    heights = np.minimum(heights / np.quantile(heights.max(axis=1), 0.75) * 1.3, 1.9)
+    figure, axes = new_figure((4.5, 0.9 + 0.32 * len(chosen)))
+    axis = axes[0, 0]
+    for i in reversed(range(len(chosen))):
+        axis.fill_between(grid, i, i + heights[i], color=BLUE, alpha=0.55, lw=0, zorder=-i)
+        axis.plot(grid, i + heights[i], color="white", lw=1.6, zorder=-i)
+        axis.plot(grid, i + heights[i], color=BLUE, lw=0.9, zorder=-i)
+    if observed is not None:
+        axis.scatter(
+            observed[chosen],
+            np.arange(len(chosen)),
+            s=22,
+            color=RED,
+            edgecolor="white",
+            lw=0.6,
+            zorder=5,
+            label="observed",
+        )
+        figure.legend(loc="outside upper right")
+    axis.set(yticks=range(len(chosen)), yticklabels=names, xlabel=xlabel, xlim=grid[[0, -1]])
+    axis.set_ylim(-0.35, len(chosen) - 1 + max(heights[-1].max(), 1.0) + 0.25)
+    axis.tick_params(axis="y", length=0)
+    axis.spines["left"].set_visible(False)
+    return figure
+
+
+@paper_style
+def fan(
+    density: GaussianMixture,
+    y: ArrayLike | None = None,
+    order: ArrayLike | None = None,
+    xlabel: str | None = None,
+    ylabel: str = "y",
+) -> "Figure":
+    """Median and central 50, 80 and 95 % intervals of every row.
+
+    Parameters
+    ----------
+    density : GaussianMixture
+    y : array (N,), optional
+        Observed outcomes.
+    order : array (N,), optional
+        Where the rows stand on the horizontal axis, such as a time or a feature; by default they
+        are sorted by their predictive medians.
+    """
+    density = one_outcome(density)
+    observed = None if y is None else vector(y, len(density), "y")
+    levels = [(1 + sign * level) / 2 for level, _ in BANDS for sign in (-1, 1)]
+    quantiles = density.quantile([*levels, 0.5])
+    place = None if order is None else vector(order, len(density), "order")
+    sort = np.argsort(quantiles[:, -1] if place is None else place, kind="stable")
+    x = np.arange(1, len(density) + 1) if place is None else place[sort]
+    figure, axes = new_figure((5.5, 3.2))
+    axis = axes[0, 0]
+    _bands(axis, x, quantiles[sort])
+    if observed is not None:
+        style = {"s": dot_size(len(x)), "color": INK, "lw": 0, "zorder": 4}
+        axis.scatter(x, observed[sort], alpha=0.8, label="observed", **style)
+    axis.set(xlabel=xlabel or ("rows, by predictive median" if place is None else "order"))
+    axis.set_ylabel(ylabel)
+    if len(x) == 1:
+        axis.set(xticks=x, xlim=(x[0] - 1, x[0] + 1))
+    legend_above(figure, len(x))
+    return figure
+
+
+def _bands(axis: Any, x: np.ndarray, quantiles: np.ndarray) -> None:
+    """Filled bands; bars where rows are few or share their place."""
+    bars = len(x) <= FEW or (np.diff(x) <= 0).any()
+    width = float(np.clip(150 / len(x), 1.2, 9))
+    for k, (level, colour) in enumerate(BANDS):
+        low, high = quantiles[:, 2 * k], quantiles[:, 2 * k + 1]
+        label = f"{100 * level:.0f} %"
+        if bars:
+            axis.vlines(x, low, high, color=colour, lw=width, label=label)
+        else:
+            axis.fill_between(x, low, high, color=colour, lw=0, label=label)
+    if bars:
+        style = {"marker": "_", "s": max(width, 2.0) ** 2, "color": "white", "lw": 1.2, "zorder": 3}
+        axis.scatter(x, quantiles[:, -1], **style)
+    else:
+        axis.plot(x, quantiles[:, -1], color=BLUE, lw=1.4, label="median")
+
+
+def _spread(density: GaussianMixture) -> np.ndarray:
+    """Up to MAX_RIDGES rows, evenly spaced in the order of their medians."""
+    order = np.argsort(density.quantile(0.5), kind="stable")
+    return order[np.linspace(0, len(order) - 1, min(len(order), MAX_RIDGES)).round().astype(int)]
+
+
+def _numbers(rows: Sequence[int], total: int) -> np.ndarray:
+    chosen = np.asarray(rows)
+    if chosen.ndim != 1 or not chosen.size or not np.issubdtype(chosen.dtype, np.integer):
+        raise ValueError("rows must be a list of row numbers")
+    if chosen.min() < -total or chosen.max() >= total:
+        raise ValueError(f"rows must be from 0 to {total - 1}; got {chosen.tolist()}")
+    return chosen % total
+
+
+def _labels(labels: Sequence[str] | None, chosen: np.ndarray, total: int) -> list[str]:
+    if labels is None:
+        return [f"row {n}" for n in chosen]
+    if len(labels) == len(chosen):
+        return [str(label) for label in labels]
+    if len(labels) == total:
+        return [str(labels[n]) for n in chosen]
+    raise ValueError(
+        f"labels must name the {len(chosen)} rows drawn or all {total}; got {len(labels)}"
+    )
+
+
+def _grid(density: GaussianMixture, y: np.ndarray | None, points: int) -> np.ndarray:
+    """Values of y that hold nearly all mass of all rows, and the observations."""
+    ends = density.quantile([0.002, 0.998])
+    low, high = ends[:, 0].min(), ends[:, 1].max()
+    if y is not None:
+        low, high = min(low, y.min()), max(high, y.max())
+    margin = 0.03 * (high - low)
+    return np.linspace(low - margin, high + margin, points)

@@ -1,0 +1,97 @@
+"""Are the densities honest, and are they sharp?"""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import binom
+
+from ..prediction import metrics
+from ..prediction.mixture import GaussianMixture
+from .style import (
+    BLUE,
+    GREY,
+    INK,
+    RED,
+    SKY,
+    dot_size,
+    legend_above,
+    new_figure,
+    one_outcome,
+    paper_style,
+    vector,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+BAND = 0.95
+
+
+@paper_style
+def calibration(density: GaussianMixture, y: ArrayLike, bins: int | None = None) -> "Figure":
+    """Histogram of F(y | x), and coverage of central intervals against their nominal level.
+
+    Both carry the band in which a right model lies with 95 % probability, bar by bar and level by
+    level.  A histogram that is a hump means densities too wide, a bowl too narrow, a slope a bias.
+    """
+    density = one_outcome(density)
+    y = vector(y, len(density), "y")
+    pit = metrics.pit(density, y)
+    figure, axes = new_figure((6.4, 3.0), 1, 2)
+    _histogram(axes[0, 0], pit, bins or int(np.clip(len(pit) // 10, 5, 20)))
+    _coverage(axes[0, 1], np.abs(2 * pit - 1))
+    return figure
+
+
+@paper_style
+def sharpness(density: GaussianMixture, y: ArrayLike, coverage: float = 0.9) -> "Figure":
+    """Width of the central interval against the distance of y from the predictive median.
+
+    Wide intervals should go with large errors.  Orange rows lie outside their interval.
+    """
+    density = one_outcome(density)
+    y = vector(y, len(density), "y")
+    low, middle, high = density.quantile([(1 - coverage) / 2, 0.5, (1 + coverage) / 2]).T
+    inside, width, error = (low <= y) & (y <= high), high - low, np.abs(y - middle)
+    figure, axes = new_figure((4.2, 3.4))
+    axis = axes[0, 0]
+    for rows, colour, name in ((inside, BLUE, "inside"), (~inside, RED, "outside")):
+        label = f"{name} ({rows.sum()})"
+        area = 1.5 * dot_size(len(y))
+        axis.scatter(width[rows], error[rows], s=area, color=colour, alpha=0.8, lw=0, label=label)
+    ends = np.array([width.min(), width.max()])
+    span = np.ptp(ends) or ends[0]
+    ends = np.array([max(ends[0] - 0.06 * span, 0), ends[1] + 0.06 * span])
+    axis.plot(ends, ends / 2, color=GREY, lw=0.9, label="half the width")
+    axis.set(xlabel=f"width of the {100 * coverage:g} % interval", ylabel="|y − median|", xlim=ends)
+    axis.set_ylim(0, 1.08 * max(error.max(), ends[1] / 2))
+    legend_above(figure, len(y))
+    return figure
+
+
+def _histogram(axis: Any, pit: np.ndarray, bins: int) -> None:
+    counts, edges = np.histogram(pit, bins, (0, 1))
+    low, high = binom.interval(BAND, len(pit), 1 / bins)
+    axis.axhspan(low, high, color=GREY, alpha=0.4, lw=0, label=f"{100 * BAND:.0f} % if right")
+    axis.bar(edges[:-1], counts, 1 / bins, align="edge", color=SKY, edgecolor="white", lw=0.6)
+    axis.hlines([low, high], 0, 1, color=GREY, lw=0.9)
+    axis.axhline(len(pit) / bins, color=INK, lw=0.8, ls=(0, (4, 2)))
+    axis.set(xlim=(0, 1), xlabel="F(y | x)", ylabel="rows")
+    axis.set_ylim(0, 1.28 * max(counts.max(), high))
+    axis.legend(loc="upper right")
+
+
+def _coverage(axis: Any, needed: np.ndarray) -> None:
+    nominal = np.linspace(0, 1, 201)
+    share = np.searchsorted(np.sort(needed), nominal, side="right") / len(needed)
+    low, high = (end / len(needed) for end in binom.interval(BAND, len(needed), nominal))
+    # At level 1 everything is covered; scipy's interval is not defined at the two ends.
+    low, high = (np.where(np.isfinite(end) & (end >= 0), end, nominal) for end in (low, high))
+    label = f"{100 * BAND:.0f} % if right"
+    axis.fill_between(nominal, low, high, color=GREY, alpha=0.4, lw=0, label=label)
+    axis.plot([0, 1], [0, 1], color=INK, lw=0.8, ls=(0, (4, 2)))
+    axis.plot(nominal, share, color=BLUE, label="covered")
+    axis.set(xlim=(0, 1), ylim=(0, 1.02), aspect="equal")
+    axis.set(xlabel="nominal level", ylabel="share of rows inside")
+    axis.legend(loc="upper left")

@@ -1,0 +1,129 @@
+"""The target of the non-centred move is the joint with u_L and the prior scales integrated out."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.integrate
+import scipy.stats
+
+from deepnoise.inference import interweave
+from deepnoise.inference.interweave import Noises
+from deepnoise.inference.runtime import numerics
+from deepnoise.model.activation import hard_tanh
+from deepnoise.model.inverse_gamma import InverseGamma
+from deepnoise.model.network import Theta
+
+from ..oracle import ACTIVATIONS, WIDTHS, random_model
+from ..statistical.ratio import density_residual, round_trip_residual
+
+EXACT = 1e-8
+model = jax.jit(random_model, static_argnums=(1, 2))
+
+
+@pytest.fixture(autouse=True)
+def precision():
+    with numerics():
+        yield
+
+
+@pytest.mark.parametrize("h", ["hard_tanh", "jumps"])
+@pytest.mark.parametrize("widths", WIDTHS)
+def test_log_density_is_the_joint_with_parts_integrated(widths, h, key):
+    widths, h = WIDTHS[widths], ACTIVATIONS[h]
+    state, x, y, prior = model(key, widths, h)
+    other = model(jax.random.fold_in(key, 1), widths, h)[0].theta
+    residual = jax.jit(lambda s, t: density_residual(s, t, x, y, prior, h))(state, other)
+    assert abs(residual) < EXACT
+
+
+@pytest.mark.parametrize("widths", ["L1", "L2", "L3"])
+def test_rebuild_inverts_standardise(widths, key):
+    state, x, y, _ = model(key, WIDTHS[widths], hard_tanh)
+    assert round_trip_residual(state, x, y, hard_tanh) < 1e-12
+
+
+def test_position_round_trip(key):
+    theta = model(key, WIDTHS["L2"], hard_tanh)[0].theta
+    back = interweave.from_position(interweave.to_position(theta))
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-12), theta, back)
+
+
+@pytest.mark.parametrize("Q", [1, 2])
+def test_log_likelihood_is_an_integral_over_the_last_u(Q, key):
+    """Two hidden units, so that the integral over u_L is a double one, by Gauss-Hermite."""
+    state, x, y, _ = model(key, (2, 2, Q), hard_tanh)
+    theta = state.theta
+    noises = interweave.standardise(theta, *state.latents.clamp(x, y), hard_tanh)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(60)
+    weights = weights / weights.sum()
+    grid = np.stack(np.meshgrid(nodes, nodes), -1).reshape(-1, 2)
+    share = np.outer(weights, weights).ravel()
+    expected = 0.0
+    for row in range(len(x)):
+        centre = np.asarray(hard_tanh(state.latents.v[-1][row]))
+        u = centre + grid * np.sqrt(theta.sigma2[-1])
+        mean = u @ np.asarray(theta.beta[-1]).T + np.asarray(theta.gamma[-1])
+        density = scipy.stats.norm.pdf(np.asarray(y[row]), mean, np.sqrt(theta.tau2[-1]))
+        expected += np.log(share @ density.prod(axis=1))
+    constant = len(x) * Q * np.log(2 * np.pi) / 2
+    found = interweave.log_likelihood(theta, noises, x, y, hard_tanh) - constant
+    assert found == pytest.approx(expected, rel=1e-5)
+
+
+def test_log_scale_mixture_is_an_integral_over_the_variance():
+    """Differences between weights, against numerical integration of N(w; 0, s²) IG(s²; a, b)."""
+    a, b = 1.3, 0.4
+    law = InverseGamma(jnp.array(a), jnp.array(b))
+
+    def integral(weight):
+        density = lambda log_s2: np.exp(  # noqa: E731
+            scipy.stats.norm.logpdf(weight, 0, np.exp(log_s2 / 2))
+            + scipy.stats.invgamma.logpdf(np.exp(log_s2), a, scale=b)
+            + log_s2
+        )
+        return np.log(scipy.integrate.quad(density, -12, 25, epsabs=0, limit=200)[0])
+
+    ours = lambda w: float(interweave.log_scale_mixture(jnp.array([w]), law))  # noqa: E731
+    for weight in (0.1, -1.0, 7.0):
+        expected = integral(weight) - integral(0.0)
+        assert ours(weight) - ours(0.0) == pytest.approx(expected, rel=1e-7)
+
+
+def test_the_variance_term_is_the_prior_of_its_logarithm():
+    law = InverseGamma(jnp.array(2.5), jnp.array(0.7))
+    logs = np.linspace(-3, 3, 7)
+    found = np.array([interweave._log_variance(jnp.array([t]), law) for t in logs])
+    expected = scipy.stats.invgamma.logpdf(np.exp(logs), 2.5, scale=0.7) + logs
+    np.testing.assert_allclose(np.diff(found), np.diff(expected), rtol=1e-9)
+
+
+def test_one_outcome_and_several_agree(key):
+    """The scalar shortcut of Q = 1 equals the Cholesky path, here of two independent outcomes."""
+    state, x, y, _ = model(key, (2, 2, 1), hard_tanh)
+    theta = state.theta
+    noises = interweave.standardise(theta, *state.latents.clamp(x, y), hard_tanh)
+    single = interweave.log_likelihood(theta, noises, x, y, hard_tanh)
+    # A second outcome without weights: its part of the likelihood is that of y2 ~ N(0, 1).
+    doubled = Theta(
+        (theta.beta[0], jnp.concatenate([theta.beta[1], jnp.zeros((1, 2))])),
+        (theta.gamma[0], jnp.append(theta.gamma[1], 0.0)),
+        (theta.tau2[0], jnp.append(theta.tau2[1], 1.0)),
+        theta.sigma2,
+    )
+    both = jnp.concatenate([y, 2 * jnp.ones_like(y)], axis=1)
+    pair = interweave.log_likelihood(doubled, noises, x, both, hard_tanh)
+    assert pair - single == pytest.approx(-2 * len(x), rel=1e-12)
+
+
+def test_redraw_last_keeps_everything_else(key):
+    state, x, y, _ = model(key, WIDTHS["L3"], hard_tanh)
+    noises: Noises = interweave.standardise(state.theta, *state.latents.clamp(x, y), hard_tanh)
+    rebuilt = interweave.rebuild(state.theta, noises, x, hard_tanh)
+    redrawn = interweave.redraw_last(key, state.theta, rebuilt, y, hard_tanh)
+    assert len(redrawn.u) == len(state.latents.u) == len(rebuilt.u) + 1
+    same = replace(redrawn, u=redrawn.u[:-1])
+    jax.tree.map(np.testing.assert_array_equal, same, rebuilt)
+    assert (redrawn.u[-1] != state.latents.u[-1]).all()

@@ -1,0 +1,224 @@
+"""The command line from a table to pictures, and what stops it half way."""
+
+import errno
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from deepnoise import BDeepNoiseRegressor, load
+from deepnoise.cli import main
+from deepnoise.cli.progress import describe, duration
+from tests.cli_toy import ROWS, TEST_ROWS, error, fit, home, predicted, run, table
+
+__all__ = ["home"]
+HEAVY = {"jax", "matplotlib", "numpy", "pandas", "polars", "scipy", "sklearn"}
+
+
+@pytest.fixture
+def model(home, tmp_path):
+    """A copy that may be changed."""
+    return shutil.copytree(home / "model", tmp_path / "model")
+
+
+def test_help_imports_nothing_heavy():
+    code = f"import sys, deepnoise.cli; assert not {HEAVY} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_help():
+    listing = run("--help")
+    assert listing.exit_code == 0
+    for name, command in main.commands.items():
+        assert name in listing.stdout
+        assert "..." not in command.get_short_help_str(limit=60)
+        assert "--debug" in run(name, "--help").stdout
+
+
+def test_fit_has_the_defaults_of_the_estimator():
+    theirs = BDeepNoiseRegressor().get_params()
+    needed = ["-", "--target", "y", "--out", "model"]
+    ours = main.commands["fit"].make_context("fit", needed).params
+    shared = {name: value for name, value in ours.items() if name in theirs}
+    assert set(theirs) - set(shared) == {"progress", "random_state"}
+    assert shared == {name: theirs[name] for name in shared}
+
+
+def test_fit(home):
+    summary = json.loads((home / "fit.json").read_text())
+    assert (summary["rows"], summary["columns"], summary["draws"]) == (ROWS, 3, 10)
+    assert {"max_rhat", "min_ess", "verdict", "advice", "seed"} <= set(summary)
+    assert load(home / "model").encoder_.feature_names == (
+        "size",
+        "age",
+        "colour=blue",
+        "colour=red",
+    )
+
+
+def test_predict(home, tmp_path):
+    out = tmp_path / "predicted.csv"
+    options = ["--quantiles", "0.025,0.5,0.95", "--above", "50,1e3", "--keep", "id"]
+    result = run("predict", home / "model", home / "test.csv", "--out", out, *options)
+    assert (result.exit_code, result.output) == (0, "")
+    found = pd.read_csv(out)
+    risks = [f"p_above_{c}{end}" for c in (50, 1000) for end in ("", "_low", "_high")]
+    assert list(found) == ["id", "mean", "sd", "q02.5", "q50", "q95", *risks]
+    assert list(found["id"]) == [f"r{n}" for n in range(TEST_ROWS)]
+    estimator, X = load(home / "model"), pd.read_csv(home / "test.csv").drop(columns=["id", "y"])
+    assert np.allclose(found["mean"], estimator.predict(X))
+    assert np.allclose(found[risks[:3]], estimator.predict_above(X, 50))
+
+
+def test_predict_through_pipes_and_parquet(home, tmp_path):
+    straight = predicted(home / "model", home / "test.csv")
+    piped = run("predict", home / "model", "-", input=(home / "test.csv").read_bytes())
+    assert piped.stdout == straight
+    table(TEST_ROWS, 1).to_parquet(tmp_path / "test.parquet")
+    out = tmp_path / "out.parquet"
+    assert run("predict", home / "model", tmp_path / "test.parquet", "--out", out).exit_code == 0
+    assert np.allclose(pd.read_parquet(out), pd.read_csv(io.StringIO(straight)))
+
+
+def test_columns_are_matched_by_name_and_separators_found(home, tmp_path):
+    test = pd.read_csv(home / "test.csv")
+    test[test.columns[::-1]].to_csv(tmp_path / "other.csv", index=False, sep=";")
+    straight = predicted(home / "model", home / "test.csv")
+    assert predicted(home / "model", tmp_path / "other.csv") == straight
+    test.drop(columns=["id", "y"]).to_csv(tmp_path / "bare.csv", index=False)
+    assert predicted(home / "model", tmp_path / "bare.csv") == straight
+
+
+def test_score(home):
+    people = run("score", home / "model", home / "test.csv")
+    report = json.loads(run("score", home / "model", home / "test.csv", "--json").stdout)
+    assert report["rows"] == TEST_ROWS
+    assert {"rmse", "nll", "crps", "coverage_90"} <= set(report)
+    assert f"{report['rmse']:.6g}" in people.stdout
+
+
+def test_diagnose(home):
+    result = run("diagnose", home / "model")
+    assert "2 chains of 10 draws" in result.stdout
+    assert len(result.stdout.splitlines()) == 13
+    found = json.loads(run("diagnose", home / "model", "--json").stdout)
+    assert len(found["rows"]) == 3 * ROWS
+    assert len(run("diagnose", home / "model", "--all").stdout.splitlines()) == 3 * ROWS + 3
+
+
+def test_influence(home):
+    rows = json.loads(run("influence", home / "model", home / "test.csv", "--json").stdout)
+    assert {row["feature"] for row in rows} == {"size", "age", "colour=blue", "colour=red"}
+    assert rows == sorted(rows, key=lambda row: -row["per_sd"])
+    assert "size" in run("influence", home / "model", home / "test.csv").stdout
+
+
+def test_plot(home, tmp_path):
+    out = tmp_path / "pictures"
+    command = ["plot", home / "model", home / "test.csv", "--out", out, "--feature", "size"]
+    result = run(*command)
+    assert result.exit_code == 0, result.output
+    names = "calibration fan heatmap influence rank ridge sharpness trace"
+    assert " ".join(sorted(path.stem for path in out.iterdir())) == names
+    for path in out.iterdir():
+        assert str(path) in result.stdout
+        with Image.open(path) as picture:
+            assert min(picture.size) > 200
+    assert "exists: --force replaces it" in error(run(*command), 2)
+
+
+def test_resume_equals_a_longer_fit(home, model, tmp_path):
+    assert "10 draws a chain already" in error(run("resume", model), 2)
+    summary = json.loads(run("resume", model, "--draws", 14, "--json").stdout)
+    assert summary["draws"] == 14
+    whole = tmp_path / "whole"
+    assert fit(home / "train.csv", whole, "--draws", 14, "--quiet").exit_code == 0
+    both = [predicted(folder, home / "test.csv") for folder in (model, whole)]
+    assert both[0] == both[1]
+
+
+def interrupt(monkeypatch, when):
+    """Ctrl-C as soon as ``when(sweeps, draws)``."""
+
+    def watch(_):
+        def report(done, _, posterior):
+            if when(done, posterior.run.n_draws):
+                raise KeyboardInterrupt
+
+        return report
+
+    monkeypatch.setattr("deepnoise.cli.drawing.watch", watch)
+
+
+@pytest.mark.parametrize("when", [lambda t, n: n >= 3, lambda t, n: t >= 3], ids=["draws", "warm"])
+def test_an_interrupted_fit_is_continued(home, tmp_path, monkeypatch, when):
+    folder = tmp_path / "model"
+    with monkeypatch.context() as patch:
+        interrupt(patch, when)
+        message = error(fit(home / "train.csv", folder), 1)
+    assert message.startswith("interrupted")
+    assert f"continue with: deepnoise resume {folder}" in message
+    assert run("resume", folder).exit_code == 0
+    both = [predicted(f, home / "test.csv") for f in (folder, home / "model")]
+    assert both[0] == both[1]
+
+
+def test_an_interrupted_replacement_leaves_the_old_model(home, model, monkeypatch):
+    before = predicted(model, home / "test.csv")
+    assert "exists: --force replaces it" in error(fit(home / "train.csv", model), 2)
+    with monkeypatch.context() as patch:
+        interrupt(patch, lambda t, n: n >= 3)
+        message = error(fit(home / "train.csv", model, "--force", "--seed", 1), 1)
+    assert f"are kept in {model}.fitting" in message
+    assert predicted(model, home / "test.csv") == before
+    assert fit(home / "train.csv", model, "--force", "--seed", 1).exit_code == 0
+    assert [path.name for path in model.parent.iterdir()] == ["model"]
+    assert predicted(model, home / "test.csv") != before
+
+
+def test_a_separate_checkpoint_is_continued(home, tmp_path, monkeypatch):
+    out, checkpoint = tmp_path / "out", tmp_path / "checkpoint"
+    with monkeypatch.context() as patch:
+        interrupt(patch, lambda t, n: n >= 3)
+        error(fit(home / "train.csv", out, "--checkpoint", checkpoint), 1)
+    assert not out.exists()
+    assert fit(home / "train.csv", out, "--checkpoint", checkpoint).exit_code == 0
+    both = [predicted(f, home / "test.csv") for f in (out, home / "model")]
+    assert both[0] == both[1]
+
+
+def test_a_full_disk_costs_nothing(home, model, tmp_path, monkeypatch):
+    def full(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    before = predicted(model, home / "test.csv")
+    with monkeypatch.context() as patch:
+        patch.setattr("deepnoise.inference.array_file.to_disk", full)
+        assert "No space left" in error(run("resume", model, "--draws", 14), 1)
+        assert "No space left" in error(fit(home / "train.csv", tmp_path / "new"), 1)
+    assert not (tmp_path / "new").exists()
+    assert predicted(model, home / "test.csv") == before
+
+
+def test_progress_says_how_long():
+    assert (
+        describe(250, 400, 75.0, 50, 1.021) == "sampling 250/400 sweeps, 75/s, 2 s left, R-hat 1.02"
+    )
+    assert describe(1, 400, 0.0, 0, None) == "warm-up 1/400 sweeps"
+    assert describe(400, 400, 0.25, 10, None) == "sampling 400/400 sweeps, 4 s a sweep"
+    assert [duration(s) for s in (3, 300, 30000)] == ["3 s", "5 min", "8.3 h"]
+
+
+def test_demo(tmp_path):
+    result = run("demo", "--quick", "--out", tmp_path / "demo")
+    assert result.exit_code == 0, result.output
+    assert "one Gaussian" in result.stdout
+    assert "chains" in result.stdout
+    assert (tmp_path / "demo" / "heatmap.png").exists()

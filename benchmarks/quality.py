@@ -105,7 +105,9 @@ def laws(args, plan_of) -> None:
             for s, (x, y) in enumerate(zip(xs, ys, strict=True)):
                 made = densities(batch, s, x[1], y[2], y[3])
                 row = {"set": law, "split": s, "rows": rows, "seconds": seconds / len(xs)}
-                error = {k: {"l1": 1e3 * metrics.quantile_l1(d, truth, LEVELS)} for k, d in made.items()}
+                error = {
+                    k: {"l1": 1e3 * metrics.quantile_l1(d, truth, LEVELS)} for k, d in made.items()
+                }
                 write(args, row | error)
             summary(args, {"set": law, "rows": rows})
 
@@ -147,7 +149,9 @@ def table(args, _) -> None:
         part = [line for line in lines if (line["set"], line["rows"]) == (name, rows)]
         for which in ("start", "posterior"):
             values = np.array([[line[which][k] for k in measures] for line in part])
-            error = values.std(0, ddof=1) / np.sqrt(len(part)) if len(part) > 1 else np.nan * values[0]
+            error = (
+                values.std(0, ddof=1) / np.sqrt(len(part)) if len(part) > 1 else np.nan * values[0]
+            )
             cells = [f"{m:.4g} ({e:.2g})" for m, e in zip(values.mean(0), error, strict=True)]
             print(f"| {name} | {rows} | {len(part)} | {which} | " + " | ".join(cells) + " |")
 

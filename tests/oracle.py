@@ -4,8 +4,15 @@ import jax
 import jax.numpy as jnp
 
 from deepnoise.inference.gibbs import GibbsState
-from deepnoise.model.activation import approximate, hard_sigmoid, hard_tanh, identity, leaky_relu
-from deepnoise.model.activation import piecewise_linear, relu
+from deepnoise.model.activation import (
+    approximate,
+    hard_sigmoid,
+    hard_tanh,
+    identity,
+    leaky_relu,
+    piecewise_linear,
+    relu,
+)
 from deepnoise.model.inverse_gamma import InverseGamma
 from deepnoise.model.network import Prior, sample_prior, simulate
 

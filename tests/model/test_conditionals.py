@@ -1,4 +1,4 @@
-"""The ratio identity: log law(z') - log law(z) = log_joint(z') - log_joint(z), for every conditional."""
+"""The ratio identity of every conditional: log law and log_joint differ by a constant."""
 
 from dataclasses import replace
 
@@ -104,7 +104,7 @@ def test_weights_given(model, key):
 
 
 def test_variances_given(model, key):
-    theta, scales, prior = model.state.theta, model.state.scales, model.prior
+    theta, prior = model.state.theta, model.prior
     for l in range(theta.L + 1):
         laws = {
             ("theta", "tau2"): given.tau2_given(model.v[l], model.m[l], prior.preact[l]),

@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..model import inverse_gamma, piecewise_normal
 from ..model.activation import PiecewiseLinear
 from ..model.conditionals import (
     rho2_given,
@@ -22,7 +23,6 @@ from ..model.conditionals import (
     xi2_given,
 )
 from ..model.gaussian import after, sample_rows, sample_weights
-from ..model.inverse_gamma import merge
 from ..model.network import Latents, Prior, Scales, Theta, pre_activation, simulate
 
 
@@ -46,10 +46,11 @@ def sweep(
     hold: jax.Array | bool = False,
     rows: int | None = None,
 ) -> GibbsState:
-    """One full pass.  ``hold`` keeps Theta and Scales, so that latents can settle on a given start.
+    """One full pass.  ``hold`` keeps Theta and Scales, so that latents can settle on a start.
 
-    With ``rows``, only that many random rows get new latents.  Which rows are refreshed does not depend on the state, so every such kernel, and hence their
-    mixture, leaves the posterior invariant.  Paper: alg:sampling.  Errata: E5, E6, E7.
+    With ``rows``, only that many random rows get new latents.  Which rows are refreshed does not
+    depend on the state, so every such kernel, and hence their mixture, leaves the posterior
+    invariant.  Paper: alg:sampling.  Errata: E5, E6, E7.
     """
     key_s, key_v, key_u, key_w, key_rows = jax.random.split(key, 5)
     v, u = state.latents.clamp(x, y)
@@ -65,7 +66,8 @@ def sweep(
         latents = draw_latents(key_v, key_u, theta, m, v, u, h)
     else:
         chosen = jax.random.permutation(key_rows, x.shape[0])[:rows]
-        part = draw_latents(key_v, key_u, theta, *_take((m, v, u), chosen), h)
+        some = _take((m, v, u), chosen)
+        part = draw_latents(key_v, key_u, theta, some[0], some[1], some[2], h)
         latents = jax.tree.map(lambda old, new: old.at[chosen].set(new), state.latents, part)
     settled = after(tau2, latents.u[-1]) if latents.u else tau2
     weights = draw_weights(key_w, *latents.clamp(x, y), settled, scales)
@@ -89,7 +91,8 @@ def draw_variances(key, v, u, m, beta, gamma, prior: Prior, h):
         [xi2_given(*part) for part in zip(gamma, prior.bias, strict=True)],
     )
     laws = [law for block in blocks for law in block]
-    flat = jnp.split(merge(laws).sample(key), np.cumsum([law.b.size for law in laws])[:-1])
+    sizes = [law.b.size for law in laws]
+    flat = jnp.split(inverse_gamma.merge(laws).sample(key), np.cumsum(sizes)[:-1])
     draws = iter(x.reshape(law.b.shape) for x, law in zip(flat, laws, strict=True))
     tau2, sigma2, rho2, xi2 = (tuple(next(draws) for _ in block) for block in blocks)
     return tau2, sigma2, Scales(rho2, xi2)
@@ -105,18 +108,22 @@ def draw_v(key, theta: Theta, m, u, h):
     """All v_0..v_{L-1}, by one piecewise-normal sampler."""
     if theta.L == 0:
         return ()
-    layers = (m[:-1], u[1:], theta.tau2[:-1], theta.sigma2)
-    merged = v_given(*(jnp.concatenate(part, axis=-1) for part in layers), h)
-    widths = [sigma2.shape[0] for sigma2 in theta.sigma2]
-    return tuple(jnp.split(merged.sample(key), np.cumsum(widths)[:-1], axis=-1))
+    layers = zip(m[:-1], u[1:], theta.tau2[:-1], theta.sigma2, strict=True)
+    laws = [v_given(mean, u_next, tau2, sigma2, h) for mean, u_next, tau2, sigma2 in layers]
+    widths = [law.shape[-1] for law in laws]
+    draws = piecewise_normal.merge(laws).sample(key)
+    return tuple(jnp.split(draws, np.cumsum(widths)[:-1], axis=-1))
 
 
 def draw_u(key, theta: Theta, v, h):
     """All u_1..u_L, one factorisation a layer for all rows."""
-    parts = zip(
-        v[:-1], v[1:], theta.beta[1:], theta.gamma[1:], theta.tau2[1:], theta.sigma2, strict=True
-    )
-    return tuple(sample_rows(key, [u_given(*part, h) for part in parts])) if theta.L else ()
+    laws = [
+        u_given(
+            v[l - 1], v[l], theta.beta[l], theta.gamma[l], theta.tau2[l], theta.sigma2[l - 1], h
+        )
+        for l in range(1, theta.L + 1)
+    ]
+    return tuple(sample_rows(key, laws)) if laws else ()
 
 
 def init(key: jax.Array, theta: Theta, scales: Scales, x, h: PiecewiseLinear) -> GibbsState:

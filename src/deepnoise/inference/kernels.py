@@ -1,4 +1,4 @@
-"""Markov kernels: what one step of a chain is.  A kernel is hashable, so compiled code is reused."""
+"""Markov kernels: what one step of a chain is.  Kernels are hashable: compiled code is reused."""
 
 from dataclasses import dataclass
 from typing import Any

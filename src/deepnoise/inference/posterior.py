@@ -86,7 +86,7 @@ def fit(
     with numerics():
         rows = jnp.asarray(x, plan.dtype), jnp.asarray(y, plan.dtype)
         start, state = jax.jit(begin, static_argnums=0)(plan.program(), plan.seed, *rows)
-        return resume(Posterior(plan, start, Run(state, 0)), *rows, plan.draws, on_segment)
+        return resume(Posterior(plan, start, Run(state, 0)), x, y, plan.draws, on_segment)
 
 
 def resume(
@@ -101,8 +101,12 @@ def resume(
     with numerics():
         rows = jnp.asarray(x, plan.dtype), jnp.asarray(y, plan.dtype)
         data = Data(*rows, chain_priors(plan, posterior.start.theta, *rows))
-        report = on_segment and (lambda run: on_segment(replace(posterior, run=run)))
         keys = chain_keys(plan.seed, plan.chains)
+
+        def report(run: Run) -> None:
+            if on_segment is not None:
+                on_segment(replace(posterior, run=run))
+
         run = sample(
             plan.kernel(), keys, posterior.run, data, plan.warmup, draws, plan.thin, report
         )

@@ -1,4 +1,4 @@
-"""Whole noise paths proposed afresh: latents jump between modes that single-site draws cannot cross.
+"""Whole noise paths proposed afresh: latents jump between modes that Gibbs draws cannot cross.
 
 Iterated sampling importance resampling (Tjelmeland 2004; Andrieu, Lee and Vihola 2018): the
 current path of a row and ``tries`` paths simulated from the model compete with probability

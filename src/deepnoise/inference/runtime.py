@@ -21,12 +21,8 @@ def numerics() -> Iterator[None]:
 
 def _cache_compilations() -> None:
     """Compiled programs are kept on disk, unless the user has chosen a place or none."""
-    if (
-        jax.config.jax_compilation_cache_dir is None
-        and "JAX_COMPILATION_CACHE_DIR" not in os.environ
-    ):
-        folder = (
-            Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "deepnoise" / "jax"
-        )
+    if jax.config.values["jax_compilation_cache_dir"] is None:
+        home = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+        folder = home / "deepnoise" / "jax"
         jax.config.update("jax_compilation_cache_dir", str(folder))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)

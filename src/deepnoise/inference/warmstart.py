@@ -5,6 +5,7 @@ last layer integrated exactly; the step with the best held-out fold is kept.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import jax
 import jax.numpy as jnp
@@ -32,7 +33,7 @@ class WarmStart:
 
     @classmethod
     def for_rows(cls, rows: int) -> "WarmStart":
-        """Small sets take 2000 steps of 128 rows; large ones about 60 passes, at most 6000 steps."""
+        """2000 steps of 128 rows for small sets, about 60 passes (at most 6000 steps) for large."""
         batch = 128 if rows < 2000 else 256
         return cls(batch=batch, steps=int(min(max(2000, 60 * rows // batch), 6000)))
 
@@ -52,18 +53,23 @@ class Progress:
 
 def random_position(key: jax.Array, widths: tuple[int, ...], log_noise: float, dtype) -> Theta:
     """Weights of size 1/√fan-in; the log of every noise sd is N(log_noise, 1)."""
-    fans = list(zip(widths[:-1], widths[1:], strict=True))
+    fans = list(pairwise(widths))
     keys = [jax.random.split(jax.random.fold_in(key, l), 4) for l in range(len(fans))]
 
     def log_variances(part):
-        return [2 * (log_noise + normals(k[part], (out,), dtype)) for k, (_, out) in zip(keys, fans, strict=True)]
+        return [
+            2 * (log_noise + normals(k[part], (out,), dtype))
+            for k, (_, out) in zip(keys, fans, strict=True)
+        ]
 
     return Theta(
         beta=tuple(
             normals(k[0], (out, fan_in), dtype) * fan_in**-0.5
             for k, (fan_in, out) in zip(keys, fans, strict=True)
         ),
-        gamma=tuple(0.5 * normals(k[1], (out,), dtype) for k, (_, out) in zip(keys, fans, strict=True)),
+        gamma=tuple(
+            0.5 * normals(k[1], (out,), dtype) for k, (_, out) in zip(keys, fans, strict=True)
+        ),
         tau2=tuple(log_variances(2)),
         sigma2=tuple(log_variances(3)[:-1]),
     )

@@ -94,11 +94,11 @@ def approximate(f: Callable[[np.ndarray], np.ndarray], tol: float = 0.01) -> Pie
     off_left = np.flatnonzero(np.abs(value - left[0] * t - left[1]) > tol / 2)
     off_right = np.flatnonzero(np.abs(value - right[0] * t - right[1]) > tol / 2)
     if not off_left.size or not off_right.size:
-        return PiecewiseLinear(*zip(left if not off_left.size else right, strict=True), ())
+        return _lines([left if not off_left.size else right], ())
     start, stop = max(off_left[0] - 1, 0), min(off_right[-1] + 1, len(t) - 1)
     if start >= stop:
         crossing = (left[1] - right[1]) / (right[0] - left[0])
-        return piecewise_linear(*zip(left, right, strict=True), (crossing,))
+        return _lines([left, right], (crossing,))
     target = value.copy()
     target[start] = left[0] * t[start] + left[1]
     target[stop] = right[0] * t[stop] + right[1]
@@ -106,8 +106,12 @@ def approximate(f: Callable[[np.ndarray], np.ndarray], tol: float = 0.01) -> Pie
     while knots[-1] < stop:
         knots.append(_furthest_chord(t, value, target, knots[-1], stop, tol))
     lines = [left, *(_line(t[[i, k]], target[[i, k]]) for i, k in pairwise(knots)), right]
+    return _lines(lines, t[knots])
+
+
+def _lines(lines, c) -> PiecewiseLinear:
     slopes, intercepts = zip(*lines, strict=True)
-    return piecewise_linear(slopes, intercepts, t[knots])
+    return piecewise_linear(slopes, intercepts, c)
 
 
 def _line(t, value) -> tuple[float, float]:

@@ -29,7 +29,7 @@ def layer_bounds(theta: Theta, h: PiecewiseLinear) -> jax.Array:
 
 
 def simple_variance_bound(theta: Theta) -> jax.Array:
-    """K L (d^{2L} + 1)(d² + 1)(σ² + τ²) with the largest width, norm and variances; C_h <= 1, L >= 1.
+    """K L (d^{2L} + 1)(d² + 1)(σ² + τ²), the largest width, norm and variances; C_h <= 1, L >= 1.
 
     Paper: thm:variance-bound-special.
     """

@@ -8,6 +8,7 @@ definite.
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -131,7 +132,8 @@ def _batched(draw, parts):
     groups = defaultdict(list)
     for i, part in enumerate(parts):
         groups[jax.tree.leaves(part)[0].shape[-1]].append(i)
-    results, done = [None] * len(parts), None
+    results: list[Any] = [None] * len(parts)
+    done = None
     for g, members in enumerate(groups.values()):
         merged = jax.tree.map(lambda *a: jnp.concatenate(a), *(parts[i] for i in members))
         done = draw(g, merged if done is None else after(merged, done))

@@ -36,7 +36,7 @@ def path_tops(key: jax.Array, theta: Theta, x, h: PiecewiseLinear, paths: int) -
 
 
 def last_log_likelihood(theta: Theta, top: jax.Array, y: jax.Array) -> jax.Array:
-    """log N(y; β_L top + γ_L, T_L + β_L Σ_{L-1} β_Lᵀ), top = h(v_{L-1}) (or x if L = 0): (..., N)."""
+    """log N(y; β_L top + γ_L, T_L + β_L Σ_{L-1} β_Lᵀ), (..., N); top = h(v_{L-1}) or x."""
     residual = y - pre_activation(top, theta.beta[-1], theta.gamma[-1])
     return log_normal_rows(residual, last_covariance(theta))
 

@@ -24,7 +24,7 @@ BLUE, ORANGE, GREEN, PINK, SKY, RED = (
 CHAINS = (BLUE, ORANGE, GREEN, PINK, SKY, RED)
 GREY, INK = "#999999", "#222222"
 DPI = 150
-STYLE = {
+STYLE: dict[Any, Any] = {
     "font.size": 9,
     "axes.labelsize": 9,
     "axes.titlesize": 9,

@@ -15,6 +15,8 @@ from ..model.marginal import last_covariance, path_means
 from ..model.network import Theta
 from .mixture import Components, GaussianMixture
 
+DRAWS_A_BLOCK = 128
+
 
 def predictive(
     key: jax.Array,
@@ -31,30 +33,45 @@ def predictive(
     """
     M, Q = draws.gamma[-1].shape
     paths = paths if draws.L else 1
-    with jax.enable_x64(True):
-        draws = jax.tree.map(lambda a: jnp.asarray(a, float), draws)
-        covs = np.repeat(np.asarray(jax.vmap(last_covariance)(draws)), paths, axis=0)[None]
+    blocks = range(0, M, DRAWS_A_BLOCK)
+    covs = np.concatenate([_covariances(_block(draws, first)) for first in blocks])
+    covs = np.repeat(covs, paths, axis=0)[None]
     component_weights = np.full(M, 1 / M) if weights is None else np.asarray(weights, float)
     component_weights = np.repeat(component_weights / paths, paths)[None]
 
     def read(start: int, stop: int) -> Components:
         with jax.enable_x64(True):
             rows = _padded(np.asarray(x[start:stop], float))
-            means = component_means(key, draws, rows, h, paths)
-            return Components(component_weights, np.asarray(means)[: stop - start], covs)
+            means = [
+                component_means(key, first, _block(draws, first), rows, h, paths)
+                for first in blocks
+            ]
+            joined = np.concatenate([np.asarray(part)[: stop - start] for part in means], axis=1)
+            return Components(component_weights, joined, covs)
 
     return GaussianMixture.from_blocks(len(x), Q, M * paths, read)
 
 
-@partial(jax.jit, static_argnums=(3, 4))
-def component_means(key, draws: Theta, x, h: PiecewiseLinear, paths: int) -> jax.Array:
-    """β_L h(v_{L-1}) + γ_L for every row, draw and path: (N, M paths, Q)."""
+def _block(draws: Theta, first: int) -> Theta:
+    """Some draws in float64; draws that lie on disk are read here, a block at a time."""
+    return jax.tree.map(lambda a: np.asarray(a[first : first + DRAWS_A_BLOCK], float), draws)
+
+
+def _covariances(draws: Theta) -> np.ndarray:
+    with jax.enable_x64(True):
+        return np.asarray(jax.vmap(last_covariance)(draws))
+
+
+@partial(jax.jit, static_argnums=(4, 5))
+def component_means(key, first, draws: Theta, x, h: PiecewiseLinear, paths: int) -> jax.Array:
+    """β_L h(v_{L-1}) + γ_L for every row, draw and path: (N, M paths, Q); ``first`` numbers them."""
 
     def one_draw(pair):
         m, theta = pair
         return path_means(jax.random.fold_in(key, m), theta, x, h, paths)
 
-    means = jax.lax.map(one_draw, (jnp.arange(draws.gamma[0].shape[0]), draws))
+    numbers = first + jnp.arange(draws.gamma[0].shape[0])
+    means = jax.lax.map(one_draw, (numbers, draws))
     return means.reshape(-1, *means.shape[2:]).swapaxes(0, 1)
 
 

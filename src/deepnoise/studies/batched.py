@@ -31,17 +31,17 @@ def fit_many(
 ) -> Batch:
     """Posteriors of S data sets x (S, N, P), y (S, N, Q), standardised; fit s has seed + s."""
     with numerics():
-        x, y = jnp.asarray(x, plan.dtype), jnp.asarray(y, plan.dtype)
+        rows = jnp.asarray(x, plan.dtype), jnp.asarray(y, plan.dtype)
         seeds = plan.seed + jnp.arange(len(x))
-        start, state = jax.jit(jax.vmap(partial(begin, plan.program())))(seeds, x, y)
+        start, state = jax.jit(jax.vmap(partial(begin, plan.program())))(seeds, *rows)
         keys = jax.vmap(lambda seed: chain_keys(seed, plan.chains))(seeds)
-        prior = jax.vmap(partial(chain_priors, plan))(start.theta, x, y)
+        prior = jax.vmap(partial(chain_priors, plan))(start.theta, *rows)
         run = _advance_many(plan)
         kept, t = [], 0
         while t < plan.warmup + plan.draws * plan.thin:
             left = plan.warmup - t if t < plan.warmup else plan.warmup + plan.draws * plan.thin - t
             count = min(-(-left // plan.thin), SEGMENT)
-            state, new = run(keys, state, t, count, Data(x, y, prior))
+            state, new = run(keys, state, t, count, Data(*rows, prior))
             if t >= plan.warmup:
                 kept.append(jax.tree.map(lambda a: np.asarray(a[:, :, :count]), new))  # noqa: B023
             t += count * plan.thin

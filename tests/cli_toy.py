@@ -8,6 +8,7 @@ from click.testing import CliRunner, Result
 from deepnoise.cli import main
 
 SIZES = {"hidden": 3, "chains": 2, "warmup": 10, "draws": 10, "paths": 2}
+SETTINGS = {**SIZES, "hidden": (3,), "init": "prior", "sampler": "gibbs"}
 TINY = [*(f"--{name}={size}" for name, size in SIZES.items()), "--init=prior", "--sampler=gibbs"]
 ROWS, TEST_ROWS = 24, 8
 

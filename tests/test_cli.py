@@ -16,7 +16,7 @@ from PIL import Image
 from deepnoise import BDeepNoiseRegressor, load
 from deepnoise.cli import main
 from deepnoise.cli.progress import describe, duration
-from tests.cli_toy import ROWS, TEST_ROWS, error, fit, home, predicted, run, table
+from tests.cli_toy import ROWS, SETTINGS, TEST_ROWS, error, fit, home, predicted, run, table
 
 __all__ = ["home"]
 HEAVY = {"jax", "matplotlib", "numpy", "pandas", "polars", "scipy", "sklearn"}
@@ -94,6 +94,18 @@ def test_columns_are_matched_by_name_and_separators_found(home, tmp_path):
     assert predicted(home / "model", tmp_path / "other.csv") == straight
     test.drop(columns=["id", "y"]).to_csv(tmp_path / "bare.csv", index=False)
     assert predicted(home / "model", tmp_path / "bare.csv") == straight
+
+
+def test_a_model_without_column_names(tmp_path):
+    X = np.random.default_rng(0).normal(size=(ROWS, 4))
+    made = BDeepNoiseRegressor(**SETTINGS, random_state=0).fit(X, X[:, 0])
+    made.save(tmp_path / "model")
+    data = tmp_path / "x.csv"
+    pd.DataFrame(X, columns=list("abcd")).assign(y=X[:, 0]).to_csv(data, index=False)
+    found = pd.read_csv(io.StringIO(predicted(tmp_path / "model", data, "--target", "y")))
+    assert np.allclose(found["mean"], made.predict(X))
+    message = error(run("predict", tmp_path / "model", data), 2)
+    assert "4 columns without names, there are 5" in message
 
 
 def test_score(home):
@@ -189,6 +201,8 @@ def test_a_separate_checkpoint_is_continued(home, tmp_path, monkeypatch):
         interrupt(patch, lambda t, n: n >= 3)
         error(fit(home / "train.csv", out, "--checkpoint", checkpoint), 1)
     assert not out.exists()
+    refused = fit(home / "train.csv", home / "model", "--checkpoint", checkpoint)
+    assert "exists: --force" in error(refused, 2)
     assert fit(home / "train.csv", out, "--checkpoint", checkpoint).exit_code == 0
     both = [predicted(f, home / "test.csv") for f in (out, home / "model")]
     assert both[0] == both[1]

@@ -52,8 +52,11 @@ def p_values(theta, x, y) -> dict[str, float]:
         tau2, weight, mean, sd = exact(np.asarray(x), np.asarray(y[:, q]))
         draws = np.column_stack([theta.beta[0][:, q], theta.gamma[0][:, q]])
         for j in range(draws.shape[1]):
-            cdf = lambda t, j=j: weight @ scipy.stats.norm.cdf(  # noqa: E731
-                (t - mean[:, [j]]) / sd[:, [j]]
+            cdf = lambda t, j=j: (
+                weight
+                @ scipy.stats.norm.cdf(  # noqa: E731
+                    (t - mean[:, [j]]) / sd[:, [j]]
+                )
             )
             found[f"weight {q},{j}"] = scipy.stats.kstest(draws[:, j], cdf).pvalue
         below = lambda t: np.interp(np.log(t), np.log(tau2), np.cumsum(weight))  # noqa: B023, E731

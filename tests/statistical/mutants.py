@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import jax
 import jax.numpy as jnp
 
-from deepnoise.inference import gibbs, interweave, kernels
+from deepnoise.inference import gibbs, interweave, kernels, refresh
 from deepnoise.model.activation import piecewise_linear
 from deepnoise.model.network import Prior, Theta, pre_activation
 from deepnoise.prediction import predict
@@ -34,11 +34,20 @@ def mean_of_u(monkeypatch):
         potential = (v - gamma) @ beta + h(v_prev) / sigma2_prev
         return _moved(
             right(v_prev, v, beta, gamma, tau2, sigma2_prev, h),
-            jnp.linalg.solve(precision, potential.T).T,
+            _solve(precision, potential.T).T,
         )
 
     monkeypatch.setattr(gibbs, "u_given", wrong)
     monkeypatch.setattr(interweave, "u_given", wrong)
+
+
+def _solve(matrix, right):
+    """Gauss-Jordan without pivots.  Batches of LAPACK calls side by side can deadlock jaxlib."""
+    rows = jnp.concatenate([matrix, right], axis=1)
+    for i in range(len(matrix)):
+        pivot = rows[i] / rows[i, i]
+        rows = (rows - rows[:, [i]] * pivot).at[i].set(pivot)
+    return rows[:, len(matrix) :]
 
 
 def _moved(law, mean):
@@ -52,7 +61,7 @@ def mean_of_weights(monkeypatch):
 
     def wrong(u, v, tau2, rho2, xi2):
         law, unit = right(u, v, tau2, rho2, xi2), right(u, v, jnp.ones_like(tau2), rho2, xi2)
-        mean = jnp.linalg.solve(unit.precision, unit.potential[..., None])
+        mean = jax.vmap(_solve)(unit.precision, unit.potential[..., None])
         return replace(law, potential=(law.precision @ mean)[..., 0])
 
     monkeypatch.setattr(gibbs, "weights_given", wrong)
@@ -137,11 +146,11 @@ def no_last_variance(monkeypatch):
 
 
 def shifted_boundary(monkeypatch):
-    """Pieces of h that end 0.3 too late in the law of v."""
+    """Pieces of h that end 0.6 too late in the law of v."""
     right = gibbs.v_given
 
     def wrong(m, u_next, tau2, sigma2, h):
-        shifted = piecewise_linear(h.b, h.b_prime, [c + 0.3 for c in h.c])
+        shifted = piecewise_linear(h.b, h.b_prime, [c + 0.6 for c in h.c])
         return right(m, u_next, tau2, sigma2, shifted)
 
     monkeypatch.setattr(gibbs, "v_given", wrong)
@@ -187,6 +196,18 @@ def last_latents_kept(monkeypatch):
     monkeypatch.setattr(kernels.InterweavedKernel, "step", wrong)
 
 
+def current_path_left_out(monkeypatch):
+    """A refresh in which only new paths compete: no longer invariant."""
+    right = kernels.refresh
+
+    def wrong(key, theta, latents, x, y, h, tries):
+        key_new, key = jax.random.split(key)
+        noises = refresh.draw_noises(key_new, theta, len(x))
+        return right(key, theta, interweave.rebuild(theta, noises, x, h), x, y, h, tries)
+
+    monkeypatch.setattr(kernels, "refresh", wrong)
+
+
 MUTANTS = {
     "E1 mean of u": Mutant(mean_of_u, ("ratio", "gibbs")),
     "E2 mean of the weights": Mutant(mean_of_weights, ("ratio", "gibbs")),
@@ -203,6 +224,7 @@ MUTANTS = {
     "same key every sweep": Mutant(same_key_every_sweep, ("gibbs",)),
     "no Jacobian in the move": Mutant(no_jacobian, ("density", "interweaved")),
     "u_L kept after the move": Mutant(last_latents_kept, ("interweaved",)),
+    "current path left out of the refresh": Mutant(current_path_left_out, ("interweaved",)),
 }
 
 

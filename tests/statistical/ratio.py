@@ -86,7 +86,7 @@ def _log_prob(laws, name: str, state: GibbsState) -> jax.Array:
         "sigma2": theta.sigma2,
         "rho2": state.scales.rho2,
         "xi2": state.scales.xi2,
-        "v": [jnp.concatenate(state.latents.v, -1)] if theta.L else [],  # one law for all layers
+        "v": state.latents.v,
         "u": state.latents.u,
         "weights": joined,
     }[name]

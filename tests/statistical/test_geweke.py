@@ -5,7 +5,7 @@ import pytest
 from deepnoise.inference.runtime import numerics
 
 from ..oracle import ACTIVATIONS
-from .geweke import Net, Size, drift, gibbs_kernel, interweaved_kernel
+from .geweke import LARGE, Net, drift, gibbs_kernel, interweaved_kernel
 
 KERNELS = {
     "gibbs": gibbs_kernel,
@@ -13,7 +13,7 @@ KERNELS = {
     "interweaved": interweaved_kernel,
 }
 WIDTHS = {"L0": (2, 2), "L1": (2, 2, 1), "L2": (1, 2, 3, 2)}
-LARGE = Size(sweeps=20, replicates=20_000)
+ACCEPTANCE = 0.1
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +32,7 @@ def precision():
 )
 def test_kernels_are_right(kernel, widths, h, key):
     h = ACTIVATIONS[h]
-    assert not drift(key, KERNELS[kernel](h), Net(h, WIDTHS[widths]))
+    assert not drift(key, KERNELS[kernel](h), Net(h, WIDTHS[widths]), least_acceptance=ACCEPTANCE)
 
 
 @pytest.mark.slow
@@ -42,4 +42,4 @@ def test_kernels_are_right(kernel, widths, h, key):
 def test_kernels_are_right_at_large(kernel, widths, h, key):
     h = ACTIVATIONS[h]
     net = Net(h, WIDTHS[widths], N=4)
-    assert not drift(key, KERNELS[kernel](h), net, LARGE)
+    assert not drift(key, KERNELS[kernel](h), net, LARGE, ACCEPTANCE)

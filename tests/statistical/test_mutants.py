@@ -17,7 +17,7 @@ from deepnoise.prediction.predict import predictive
 from ..oracle import random_model
 from ..statistics import ALPHA, rejected
 from . import linear, ratio
-from .geweke import Net, Size, drift, gibbs_kernel, interweaved_kernel
+from .geweke import LARGE, Net, drift, gibbs_kernel, interweaved_kernel
 from .mutants import MUTANTS, caught_by
 
 WIDTHS = (2, 2, 2, 2)
@@ -92,7 +92,7 @@ def test_geweke(check, name, monkeypatch):
     if name != "right":
         MUTANTS[name].inject(monkeypatch)
     kernel = gibbs_kernel(hard_tanh) if check == "gibbs" else interweaved_kernel(hard_tanh)
-    wrong = drift(jax.random.key(8), kernel, Net(hard_tanh, WIDTHS), Size(sweeps=15))
+    wrong = drift(jax.random.key(8), kernel, Net(hard_tanh, WIDTHS), LARGE)
     assert (not wrong) == (name == "right"), wrong
 
 

@@ -12,7 +12,8 @@ from .app import Command, note
 from .plot import write_pictures
 from .progress import duration, watch
 
-QUICK = {"hidden": (3,), "chains": 2, "warmup": 20, "draws": 20, "init": "prior"}
+QUICK = {"hidden": (3,), "chains": 2, "warmup": 20, "draws": 10, "paths": 4}
+QUICK |= {"init": "prior", "sampler": "gibbs"}
 SCORES = ("rmse", "nll", "crps", "coverage_90")
 BMI = 2
 

@@ -29,20 +29,27 @@ def chain_options(command: Any) -> Any:
                 "--hidden",
                 type=options.Widths(),
                 default="20,20",
-                help="Widths of layers, or none.",
+                help="Widths of the hidden layers; none for a line.",
             ),
             click.option("--activation", default="hard_tanh", help="Or relu, tanh, ..."),
             click.option("--prior", default="default", help="Or paper, anchored."),
             click.option("--chains", type=whole, default=4, help="Chains to run."),
             click.option(
-                "--warmup", type=click.IntRange(min=0), default=200, help="Sweeps before."
+                "--warmup",
+                type=click.IntRange(min=0),
+                default=800,
+                help="Sweeps before the first draw.",
             ),
             click.option("--draws", type=whole, default=200, help="Draws kept of each chain."),
-            click.option("--thin", type=whole, default=1, help="Sweeps from draw to draw."),
-            click.option("--paths", type=whole, default=10, help="Noise paths a draw."),
+            click.option("--thin", type=whole, default=4, help="Sweeps from draw to draw."),
+            click.option(
+                "--paths", type=whole, default=10, help="Noise paths a draw at prediction."
+            ),
             click.option("--init", default="gradient", help="Where chains start; or prior."),
             click.option("--sampler", default="interweaved", help="Or gibbs."),
-            click.option("--standardize/--no-standardize", default=True, help="Units of the fit."),
+            click.option(
+                "--standardize/--no-standardize", default=True, help="Fit in units of mean 0, sd 1."
+            ),
             click.option("--dtype", default="float32", help="Or float64."),
         ]
     ):
@@ -69,7 +76,8 @@ def fit(data, target, out, drop, seed, checkpoint, force, quiet, as_json, **sett
     """
     columns = Columns(target, drop)
     X, y = training_rows(read_table(data), columns, data)
-    folder = checkpoint or beside(out, force)
+    own = beside(out, force)
+    folder = checkpoint or own
     if not quiet:
         remark_on_categories(X)
     from ..estimators.bdeepnoise import BDeepNoiseRegressor

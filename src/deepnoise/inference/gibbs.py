@@ -84,17 +84,15 @@ def draw_weights(key, v, u, tau2, scales: Scales):
 
 def draw_variances(key, v, u, m, beta, gamma, prior: Prior, h):
     """All tau2, sigma2, rho2 and xi2, by one merged inverse-gamma sampler."""
-    blocks = (
-        [tau2_given(*part) for part in zip(v, m, prior.preact, strict=True)],
-        [sigma2_given(*part, h) for part in zip(u[1:], v[:-1], prior.postact, strict=True)],
-        [rho2_given(*part) for part in zip(beta, prior.weight, strict=True)],
-        [xi2_given(*part) for part in zip(gamma, prior.bias, strict=True)],
+    tau2, sigma2, rho2, xi2 = inverse_gamma.sample_merged(
+        key,
+        (
+            [tau2_given(*part) for part in zip(v, m, prior.preact, strict=True)],
+            [sigma2_given(*part, h) for part in zip(u[1:], v[:-1], prior.postact, strict=True)],
+            [rho2_given(*part) for part in zip(beta, prior.weight, strict=True)],
+            [xi2_given(*part) for part in zip(gamma, prior.bias, strict=True)],
+        ),
     )
-    laws = [law for block in blocks for law in block]
-    sizes = [law.b.size for law in laws]
-    flat = jnp.split(inverse_gamma.merge(laws).sample(key), np.cumsum(sizes)[:-1])
-    draws = iter(x.reshape(law.b.shape) for x, law in zip(flat, laws, strict=True))
-    tau2, sigma2, rho2, xi2 = (tuple(next(draws) for _ in block) for block in blocks)
     return tau2, sigma2, Scales(rho2, xi2)
 
 

@@ -21,6 +21,8 @@ INITS = ("gradient", "prior")
 SAMPLERS = ("interweaved", "gibbs")
 # Sweep t of a chain uses fold_in(key, t); these t are kept for its start and its first latents.
 RESERVED = (2**32 - 1, 2**32 - 2)
+# Chain c uses fold_in(key(seed), c); this number is no chain's (nor the prediction's, 2**32 - 1).
+FOLDS = 2**32 - 2
 
 
 @dataclass(frozen=True)
@@ -45,9 +47,11 @@ class Plan:
         return replace(self, seed=0, draws=0)
 
     def kernel(self) -> GibbsKernel | InterweavedKernel:
+        # Latents settle on a gradient start before it may move; a prior start has nothing to keep.
+        settle = 0 if self.init == "prior" else min(20, self.warmup // 2)
         if self.sampler == "gibbs":
-            return GibbsKernel(self.h, settle=20 if self.init == "gradient" else 0)
-        return InterweavedKernel(self.h, self.warmup)
+            return GibbsKernel(self.h, settle)
+        return InterweavedKernel(self.h, self.warmup, settle)
 
 
 @jax.tree_util.register_dataclass
@@ -119,7 +123,8 @@ def begin(plan: Plan, seed: jax.Array | int, x: jax.Array, y: jax.Array) -> tupl
     key_start, key_state = jax.vmap(
         lambda key: [jax.random.fold_in(key, t) for t in RESERVED], out_axes=0
     )(keys)
-    start = find_start(plan, jax.random.key(seed), key_start, x, y)
+    fold_key = jax.random.fold_in(jax.random.key(seed), FOLDS)
+    start = find_start(plan, fold_key, key_start, x, y)
     data = Data(x, y, chain_priors(plan, start.theta, x, y))
     init = jax.vmap(plan.kernel().init, in_axes=(0, 0, 0, CHAIN_AXES))
     return start, init(key_state, start.theta, start.scales, data)

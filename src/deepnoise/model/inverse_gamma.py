@@ -57,6 +57,15 @@ def merge(laws: Sequence[InverseGamma]) -> InverseGamma:
     return InverseGamma(a, b)
 
 
+def sample_merged(key, blocks: Sequence[Sequence[InverseGamma]]) -> list[tuple[jax.Array, ...]]:
+    """One draw of every law of every block, all by one sampler."""
+    laws = [law for block in blocks for law in block]
+    sizes = [law.b.size for law in laws]
+    flat = jnp.split(merge(laws).sample(key), np.cumsum(sizes)[:-1])
+    draws = iter(x.reshape(law.b.shape) for x, law in zip(flat, laws, strict=True))
+    return [tuple(next(draws) for _ in block) for block in blocks]
+
+
 def _log_one_plus_e(key, d, dtype) -> jax.Array:
     """log(1 + e) with d (1 + e)^3 ~ Gamma(d + 1/3, 1), by whole-array retry in ``dtype``.
 

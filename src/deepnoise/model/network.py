@@ -1,12 +1,13 @@
 """The B-DeepNoise model: its parameters, prior, simulator and joint density."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import jax
 import jax.numpy as jnp
 
 from .activation import PiecewiseLinear
-from .inverse_gamma import InverseGamma
+from .inverse_gamma import InverseGamma, sample_merged
 from .random import normals
 
 LOG_2PI = 1.8378770664093453
@@ -75,25 +76,22 @@ def sample_prior(
     key: jax.Array, prior: Prior, widths: tuple[int, ...], dtype=jnp.float32
 ) -> tuple[Theta, Scales]:
     """A draw of (Theta, Scales); ``widths`` is (P, K_0, ..., K_{L-1}, Q)."""
-    keys = iter(jax.random.split(key, 6))
-    fan = list(zip(widths[1:], widths[:-1], strict=True))
-    outs = [(k,) for k in widths[1:]]
-    rho2 = _draw_variances(next(keys), prior.weight, fan, dtype)
-    xi2 = _draw_variances(next(keys), prior.bias, outs, dtype)
-    tau2 = _draw_variances(next(keys), prior.preact, outs, dtype)
-    sigma2 = _draw_variances(next(keys), prior.postact, outs[:-1], dtype)
-    beta = _draw_normals(next(keys), rho2)
-    gamma = _draw_normals(next(keys), xi2)
-    return Theta(beta, gamma, tau2, sigma2), Scales(rho2, xi2)
-
-
-def _draw_variances(key, laws, shapes, dtype) -> Arrays:
-    return tuple(
-        InverseGamma(law.a, jnp.broadcast_to(law.b, shape).astype(dtype)).sample(
-            jax.random.fold_in(key, l)
-        )
-        for l, (law, shape) in enumerate(zip(laws, shapes, strict=True))
+    fan = [(out, fan_in) for fan_in, out in pairwise(widths)]
+    outs = [(out,) for out in widths[1:]]
+    key_variances, key_beta, key_gamma = jax.random.split(key, 3)
+    blocks = (
+        zip(prior.weight, fan, strict=True),
+        zip(prior.bias, outs, strict=True),
+        zip(prior.preact, outs, strict=True),
+        zip(prior.postact, outs[:-1], strict=True),
     )
+    laws = [
+        [InverseGamma(law.a, jnp.broadcast_to(law.b, shape).astype(dtype)) for law, shape in block]
+        for block in blocks
+    ]
+    rho2, xi2, tau2, sigma2 = sample_merged(key_variances, laws)
+    beta, gamma = _draw_normals(key_beta, rho2), _draw_normals(key_gamma, xi2)
+    return Theta(beta, gamma, tau2, sigma2), Scales(rho2, xi2)
 
 
 def _draw_normals(key, variances) -> Arrays:

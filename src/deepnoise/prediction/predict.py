@@ -64,7 +64,7 @@ def _covariances(draws: Theta) -> np.ndarray:
 
 @partial(jax.jit, static_argnums=(4, 5))
 def component_means(key, first, draws: Theta, x, h: PiecewiseLinear, paths: int) -> jax.Array:
-    """β_L h(v_{L-1}) + γ_L for every row, draw and path: (N, M paths, Q); ``first`` numbers them."""
+    """β_L h(v_{L-1}) + γ_L for every row, draw and path, (N, M paths, Q); from draw ``first``."""
 
     def one_draw(pair):
         m, theta = pair

@@ -100,12 +100,11 @@ def test_the_variance_term_is_the_prior_of_its_logarithm():
 
 
 def test_one_outcome_and_several_agree(key):
-    """The scalar shortcut of Q = 1 equals the Cholesky path, here of two independent outcomes."""
+    """A second outcome that depends on nothing adds its own density and changes nothing else."""
     state, x, y, _ = model(key, (2, 2, 1), hard_tanh)
     theta = state.theta
     noises = interweave.standardise(theta, *state.latents.clamp(x, y), hard_tanh)
     single = interweave.log_likelihood(theta, noises, x, y, hard_tanh)
-    # A second outcome without weights: its part of the likelihood is that of y2 ~ N(0, 1).
     doubled = Theta(
         (theta.beta[0], jnp.concatenate([theta.beta[1], jnp.zeros((1, 2))])),
         (theta.gamma[0], jnp.append(theta.gamma[1], 0.0)),
@@ -114,7 +113,8 @@ def test_one_outcome_and_several_agree(key):
     )
     both = jnp.concatenate([y, 2 * jnp.ones_like(y)], axis=1)
     pair = interweave.log_likelihood(doubled, noises, x, both, hard_tanh)
-    assert pair - single == pytest.approx(-2 * len(x), rel=1e-12)
+    expected = len(x) * scipy.stats.norm.logpdf(2.0)
+    assert float(pair - single) == pytest.approx(expected, rel=1e-12)
 
 
 def test_redraw_last_keeps_everything_else(key):

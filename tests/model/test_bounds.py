@@ -15,7 +15,7 @@ from deepnoise.model.network import Theta, pre_activation, simulate
 from ..oracle import ACTIVATIONS, WIDTHS, random_model
 
 PATHS = 20_000
-CONTINUOUS = [name for name in ACTIVATIONS if np.isfinite(ACTIVATIONS[name].lipschitz)]
+CASES = [("L0", "identity"), ("L2", "hard_tanh"), ("L2", "relu"), ("L3", "leaky_relu"), ("L1", "tanh")]
 
 
 @pytest.fixture(autouse=True)
@@ -54,8 +54,7 @@ def many_nets(key, widths, h, nets=20):
     return jax.jit(lambda keys: jax.lax.map(one, keys))(jax.random.split(key, nets))
 
 
-@pytest.mark.parametrize("h", CONTINUOUS)
-@pytest.mark.parametrize("widths", ["L0", "L2"])
+@pytest.mark.parametrize(("widths", "h"), CASES)
 def test_simulated_variance_is_within_the_bounds(widths, h, key):
     h = ACTIVATIONS[h]
     value, error, layers, simple = many_nets(key, WIDTHS[widths], h)
@@ -65,19 +64,19 @@ def test_simulated_variance_is_within_the_bounds(widths, h, key):
         assert (bound <= simple * (1 + 1e-12)).all()
 
 
-def test_a_jump_has_no_bound(key):
-    theta = random_model(key, (2, 3, 1), ACTIVATIONS["jumps"])[0].theta
+def test_a_jump_has_no_bound():
+    theta = chain_of_single_units()
     assert variance_bound(theta, ACTIVATIONS["jumps"]) == jnp.inf
 
 
 def chain_of_single_units() -> Theta:
     beta = tuple(jnp.array([[b]]) for b in (0.9, -1.7, 1.3))
     tau2 = tuple(jnp.array([s]) for s in (0.5, 0.3, 0.2))
-    return Theta(beta, (jnp.zeros(1),) * 3, tau2, (jnp.array([0.4]), jnp.array([0.6])))
+    return Theta(beta, (jnp.zeros(1),) * 3, tau2, (jnp.array([0.4]), jnp.array([1.6])))
 
 
 def without_sigma(theta, h):
-    zero = tuple(jnp.zeros_like(s) for s in theta.sigma2)
+    zero = tuple(map(jnp.zeros_like, theta.sigma2))
     return variance_bound(replace(theta, sigma2=zero), h)
 
 
@@ -109,7 +108,7 @@ def test_the_bound_is_reached_and_smaller_ones_fail(slope, key):
 def test_layers_bound_their_own_noise(key):
     """With the noise of one layer alone, the variance is within that layer's term."""
     h, widths = ACTIVATIONS["hard_tanh"], (3, 4, 2, 2)
-    theta = random_model(key, widths, h)[0].theta
+    theta = jax.jit(random_model, static_argnums=(1, 2))(key, widths, h)[0].theta
     bounds = layer_bounds(theta, h)
     program = jax.jit(spread, static_argnums=2)
     for l in range(theta.L + 1):

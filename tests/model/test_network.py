@@ -1,5 +1,7 @@
 """The simulator, the prior and the joint density describe one model."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -29,6 +31,11 @@ def joint_draw(key, widths, x, h):
     key_theta, key_rows = jax.random.split(key)
     theta, scales = sample_prior(key_theta, proper_prior(widths), widths, float)
     return (theta, scales, *simulate(key_rows, theta, x, h))
+
+
+@partial(jax.jit, static_argnums=(1, 2))
+def prior_draw(key, widths, dtype):
+    return sample_prior(key, proper_prior(widths, dtype), widths, dtype)
 
 
 def logs(tree):
@@ -137,7 +144,7 @@ def test_entries_of_a_prior_draw_are_independent(key):
 def test_simulation_of_rows_does_not_depend_on_their_place(key):
     """Equal rows have equal laws, and independent noise."""
     widths, h = (1, 2, 1), hard_tanh
-    theta = sample_prior(key, proper_prior(widths), widths, float)[0]
+    theta = prior_draw(key, widths, float)[0]
     x = jnp.full((2 * DRAWS, 1), 0.7)
     y = np.asarray(jax.jit(simulate, static_argnums=3)(key, theta, x, h)[1][:, 0])
     first, second = y[::2], y[1::2]
@@ -150,7 +157,7 @@ def test_simulation_of_rows_does_not_depend_on_their_place(key):
 def test_shapes_and_dtypes(key):
     for dtype in (jnp.float32, jnp.float64):
         widths = (3, 4, 2, 2)
-        theta, scales = sample_prior(key, proper_prior(widths, dtype), widths, dtype)
+        theta, scales = prior_draw(key, widths, dtype)
         latents, y = simulate(key, theta, jnp.ones((5, 3), dtype), hard_tanh)
         state = GibbsState(theta, scales, latents)
         assert {a.dtype for a in jax.tree.leaves((state, y))} == {jnp.dtype(dtype)}

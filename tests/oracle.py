@@ -31,7 +31,7 @@ WIDTHS = {"L0": (3, 2), "L1": (2, 3, 1), "L2": (3, 4, 2, 2), "L3": (1, 2, 3, 2, 
 def proper_prior(widths, dtype=float, a=3.0, b=2.0) -> Prior:
     """IG(a, b)-like laws, all different, so that swapping two of them shows."""
     layers = len(widths) - 1
-    law = lambda shift, l: InverseGamma(  # noqa: E731
+    law = lambda shift, l: InverseGamma(
         jnp.asarray(a + 0.5 * shift, dtype), jnp.asarray(b + 0.3 * shift + 0.1 * l, dtype)
     )
     return Prior(

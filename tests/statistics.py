@@ -1,4 +1,4 @@
-"""Statistical tests at one declared false-alarm rate, shared by everything that compares samples."""
+"""Statistical tests at one declared false-alarm rate, shared by all that compare samples."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ ALPHA = 1e-4
 
 
 def rejected(p_values: Mapping[str, float], alpha: float = ALPHA) -> dict[str, float]:
-    """The comparisons that a family of tests rejects at level ``alpha`` (Bonferroni), worst first."""
+    """The comparisons that a family rejects at level ``alpha`` (Bonferroni), worst first."""
     threshold = alpha / max(len(p_values), 1)
     found = {name: p for name, p in p_values.items() if not p >= threshold}
     return dict(sorted(found.items(), key=lambda item: item[1]))

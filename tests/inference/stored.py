@@ -19,7 +19,7 @@ def plan(**changes) -> Plan:
 
 def noise(seed: int, plan: Plan, draws: int = 6, sizes: Sizes = SIZES) -> Posterior:
     rng = np.random.default_rng(seed)
-    filled = lambda tree: jax.tree.map(  # noqa: E731
+    filled = lambda tree: jax.tree.map(
         lambda leaf: rng.normal(size=leaf.shape).astype(leaf.dtype), tree
     )
     structure = structure_of(plan, sizes)

@@ -14,7 +14,7 @@ from deepnoise.model.network import Theta
 
 
 def posterior(rng, chains=2, draws=6, widths=(3, 4, 2)) -> Posterior:
-    normal = lambda *shape: rng.normal(size=(chains, draws, *shape))  # noqa: E731
+    normal = lambda *shape: rng.normal(size=(chains, draws, *shape))
     weights = tuple(normal(*pair) for pair in zip(widths[1:], widths[:-1], strict=True))
     units = [tuple(normal(k) for k in widths[1:]) for _ in range(3)]
     theta = Theta(weights, units[0], units[1], units[2][:-1])

@@ -78,14 +78,14 @@ def test_log_scale_mixture_is_an_integral_over_the_variance():
     law = InverseGamma(jnp.array(a), jnp.array(b))
 
     def integral(weight):
-        density = lambda log_s2: np.exp(  # noqa: E731
+        density = lambda log_s2: np.exp(
             scipy.stats.norm.logpdf(weight, 0, np.exp(log_s2 / 2))
             + scipy.stats.invgamma.logpdf(np.exp(log_s2), a, scale=b)
             + log_s2
         )
         return np.log(scipy.integrate.quad(density, -12, 25, epsabs=0, limit=200)[0])
 
-    ours = lambda w: float(interweave.log_scale_mixture(jnp.array([w]), law))  # noqa: E731
+    ours = lambda w: float(interweave.log_scale_mixture(jnp.array([w]), law))
     for weight in (0.1, -1.0, 7.0):
         expected = integral(weight) - integral(0.0)
         assert ours(weight) - ours(0.0) == pytest.approx(expected, rel=1e-7)

@@ -19,7 +19,7 @@ ROWS = 20_000
 
 def two_modes() -> Theta:
     """A noisy switch: v ~ N(x, 4), u = h(v) + N(0, 0.02), y ~ N(u, 0.03)."""
-    arrays = lambda *values: tuple(jnp.asarray(value, float) for value in values)  # noqa: E731
+    arrays = lambda *values: tuple(jnp.asarray(value, float) for value in values)
     return Theta(
         beta=arrays([[1.0]], [[1.0]]),
         gamma=arrays([0.0], [0.0]),

@@ -1,5 +1,7 @@
-"""Runs that were stopped, cut, thinned or widened draw the same numbers."""
+"""Running chains: what was stopped, cut, thinned or given company draws the same numbers."""
 
+import logging
+import re
 from dataclasses import replace
 
 import jax
@@ -8,100 +10,194 @@ import numpy as np
 import pytest
 
 from deepnoise.inference import sampling
-from deepnoise.inference.kernels import Data, GibbsKernel
-from deepnoise.inference.posterior import Plan, chain_priors, fit, resume
+from deepnoise.inference.gibbs import sweep
+from deepnoise.inference.kernels import Data, GibbsKernel, InterweavedKernel
+from deepnoise.inference.posterior import Plan, fit, resume
 from deepnoise.inference.runtime import numerics
+from deepnoise.inference.sampling import Run, advance
 from deepnoise.model.activation import hard_tanh
+from deepnoise.model.network import Scales
 
-RNG = np.random.default_rng(0)
-X, Y = RNG.normal(size=(12, 2)), RNG.normal(size=(12, 1))
+from ..oracle import random_model
+
+# One shape for all tests, so that each sampler is compiled once.
+PLAN = Plan((3,), hard_tanh, seed=5, chains=2, warmup=6, draws=9, init="prior", sampler="gibbs")
+SAMPLERS = ("gibbs", "interweaved")
+rng = np.random.default_rng(0)
+X, Y = rng.normal(size=(8, 2)), rng.normal(size=(8, 1))
 
 
-@pytest.fixture(params=["gibbs", "interweaved"])
+@pytest.fixture(params=SAMPLERS)
 def plan(request):
-    return Plan(
-        (3,), hard_tanh, seed=5, chains=2, warmup=6, draws=12, init="prior", sampler=request.param
-    )
-
-
-@pytest.fixture
-def whole(plan):
-    return fit(plan, X, Y).draws
+    return replace(PLAN, sampler=request.param)
 
 
 def assert_same(a, b):
-    for left, right in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True):
-        np.testing.assert_array_equal(left, right)
+    jax.tree.map(np.testing.assert_array_equal, a, b)
 
 
-def test_resumed_equals_uninterrupted(plan, whole):
-    part = fit(replace(plan, draws=5), X, Y)
-    assert part.run.n_draws == 5
-    assert_same(resume(part, X, Y, 12).draws, whole)
+def test_stopped_and_resumed_is_uninterrupted(plan):
+    whole = fit(plan, X, Y)
+    part = fit(replace(plan, draws=4), X, Y)
+    resumed = resume(part, X, Y, 9)
+    assert_same(resumed.draws, whole.draws)
+    assert_same(resumed.run.state, whole.run.state)
+    assert resumed.run.t == whole.run.t == 15
+    assert part.run.n_draws == 4
+    assert_same(part.draws, jax.tree.map(lambda a: a[:, :4], whole.draws))
 
 
-def test_segments_do_not_matter(plan, whole, monkeypatch):
-    monkeypatch.setattr(sampling, "_next_size", lambda *_: 1)
-    assert_same(fit(plan, X, Y).draws, whole)
+@pytest.mark.parametrize("size", [1, 4])
+def test_other_segments_draw_the_same(plan, size, monkeypatch):
+    whole = fit(plan, X, Y)
+    monkeypatch.setattr(sampling, "_next_size", lambda *_: size)
+    assert_same(fit(plan, X, Y).draws, whole.draws)
 
 
-def test_thinning_keeps_every_second_draw(plan, whole):
-    thinned = fit(replace(plan, thin=2, draws=6), X, Y).draws
-    assert_same(thinned, jax.tree.map(lambda a: a[:, 1::2], whole))
+def test_thinning_keeps_every_second_draw():
+    whole, thinned = fit(PLAN, X, Y), fit(replace(PLAN, thin=2, draws=4), X, Y)
+    assert_same(thinned.draws, jax.tree.map(lambda a: a[:, 1:8:2], whole.draws))
 
 
-def test_more_chains_leave_the_others_alone(plan, whole):
-    """Another number of chains is another program: the same random numbers, rounding apart."""
-    more = fit(replace(plan, chains=3), X, Y).draws
-    first = jax.tree.map(lambda a: a[:2, 0], more)
-    for left, right in zip(
-        jax.tree.leaves(first), jax.tree.leaves(jax.tree.map(lambda a: a[:, 0], whole)), strict=True
-    ):
-        np.testing.assert_allclose(left, right, rtol=2e-3, atol=2e-3)
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_adding_chains_does_not_change_the_others(sampler):
+    two, three = (fit(replace(PLAN, sampler=sampler, chains=c), X, Y) for c in (2, 3))
+    assert_same(jax.tree.map(lambda a: a[:2], three.draws), two.draws)
 
 
-def test_chains_and_seeds_differ(plan, whole):
-    other = fit(replace(plan, seed=6), X, Y).draws
-    assert not np.array_equal(whole.beta[0][0], whole.beta[0][1])
-    assert not np.array_equal(whole.beta[0], other.beta[0])
+def test_chains_and_seeds_differ():
+    first, other = fit(PLAN, X, Y).draws.beta[0], fit(replace(PLAN, seed=6), X, Y).draws.beta[0]
+    assert (first[0] != first[1]).all()
+    assert (first != other).all()
 
 
-def test_ctrl_c_keeps_what_was_drawn(plan, whole):
+def test_ctrl_c_keeps_what_was_drawn(plan):
+    whole = fit(plan, X, Y)
+
     def stop(posterior):
         if posterior.run.n_draws >= 3:
             raise KeyboardInterrupt
 
-    stopped = fit(plan, X, Y, on_segment=stop)
-    kept = stopped.run.n_draws
-    assert 3 <= kept < 12
-    assert_same(stopped.draws, jax.tree.map(lambda a: a[:, :kept], whole))
-    assert_same(resume(stopped, X, Y, 12).draws, whole)
+    stopped = fit(plan, X, Y, stop)
+    count = stopped.run.n_draws
+    assert 3 <= count < 9
+    assert_same(stopped.draws, jax.tree.map(lambda a: a[:, :count], whole.draws))
+    assert_same(resume(stopped, X, Y, 9).draws, whole.draws)
 
 
-def test_ctrl_c_in_warm_up_is_not_swallowed(plan):
-    def stop(_):
+def test_ctrl_c_before_the_first_draw_is_raised():
+    def stop(posterior):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        fit(plan, X, Y, on_segment=stop)
+        fit(PLAN, X, Y, stop)
 
 
-def test_one_compilation_serves_all(plan, whole):
-    del whole
-    before = sampling.advance._cache_size()
-    fit(replace(plan, seed=9, draws=20), X, Y)
-    resume(fit(replace(plan, draws=2), X, Y), X, Y, 7)
-    assert sampling.advance._cache_size() == before
+def test_snapshots_stay_as_they_were():
+    """What ``on_segment`` was given does not change while the run goes on."""
+    seen = []
+    whole = fit(PLAN, X, Y, lambda posterior: seen.append((posterior, posterior.run.n_draws)))
+    for snapshot, count in seen:
+        assert snapshot.run.n_draws == count
+        if count:
+            assert_same(snapshot.draws, jax.tree.map(lambda a, n=count: a[:, :n], whole.draws))
 
 
-def test_some_rows_a_sweep(plan):
-    """With ``rows``, only that many rows get new latents."""
-    posterior = fit(replace(plan, sampler="gibbs"), X, Y)
+def owned_elsewhere(a: np.ndarray) -> np.ndarray:
+    """The same numbers as a read-only view of bytes, as a file map would give them."""
+    return np.frombuffer(a.tobytes(), a.dtype).reshape(a.shape)
+
+
+def padded(a: np.ndarray) -> np.ndarray:
+    """The same numbers as a view of a larger array with its own meaning."""
+    larger = np.zeros((a.shape[0], 50, *a.shape[2:]), a.dtype)
+    larger[:, 20 : 20 + a.shape[1]] = a
+    return larger[:, 20 : 20 + a.shape[1]]
+
+
+@pytest.mark.parametrize("view", [owned_elsewhere, padded, np.array, jnp.asarray])
+def test_draws_that_came_from_elsewhere_can_be_continued(view):
+    whole, part = fit(PLAN, X, Y), fit(replace(PLAN, draws=4), X, Y)
+    draws = jax.tree.map(view, part.draws)
+    moved = replace(part, run=Run(part.run.state, part.run.t, draws))
+    assert_same(resume(moved, X, Y, 9).draws, whole.draws)
+
+
+def test_two_continuations_do_not_share_memory():
+    def stop(posterior):
+        if posterior.run.n_draws >= 3:
+            raise KeyboardInterrupt
+
+    stopped = fit(PLAN, X, Y, stop)
+    first = resume(stopped, X, Y, 9)
+    before = jax.tree.map(np.copy, first.draws)
+    resume(stopped, X, Y + 3, 9)
+    assert_same(first.draws, before)
+
+
+def compilations(caplog):
+    """Names of the programs compiled so far, by JAX's own log."""
+    texts = [record.getMessage() for record in caplog.records]
+    return [m.group(1) for text in texts if (m := re.match(r"Compiling (\S+)", text))]
+
+
+def test_a_second_fit_compiles_nothing(plan, caplog):
+    fit(plan, X, Y)
+    size = advance._cache_size()
+    with jax.log_compiles(), caplog.at_level(logging.WARNING):
+        again = fit(replace(plan, seed=17, draws=7), X + 1, Y)
+        resume(again, X, Y, 9)
+    assert advance._cache_size() == size
+    assert not compilations(caplog)
+
+
+def test_one_program_serves_warmup_draws_and_resume(caplog):
+    plan = replace(PLAN, hidden=(4,))  # a shape that no other test has compiled
+    with jax.log_compiles(), caplog.at_level(logging.WARNING):
+        resume(fit(plan, X, Y), X, Y, 90)
+    programs = compilations(caplog)
+    assert sum("advance" in name for name in programs) == 1
+    assert sum("begin" in name for name in programs) == 1
+
+
+def chosen_rows(key, rows):
+    """(old, new) states of a sweep that refreshes ``rows`` rows of eight."""
+    state, x, y, prior = jax.jit(random_model, static_argnums=(1, 2, 3))(
+        key, (2, 3, 2, 1), hard_tanh, 8
+    )
+    program = jax.jit(lambda key, s: sweep(key, s, x, y, prior, hard_tanh, rows=rows))
+    return state, program(jax.random.fold_in(key, 1), state)
+
+
+@pytest.mark.parametrize("rows", [3, 8, 100])
+def test_only_the_chosen_rows_get_new_latents(rows, key):
     with numerics():
-        state = jax.tree.map(lambda a: a[0], posterior.run.state)
-        rows = jnp.asarray(X, plan.dtype), jnp.asarray(Y, plan.dtype)
-        priors = chain_priors(plan, posterior.start.theta, *rows)
-        data = Data(*rows, jax.tree.map(lambda a: a[0], priors))
-        after = GibbsKernel(hard_tanh, settle=0, rows=4).step(jax.random.key(1), 0, state, data)
-        moved = jnp.any(after.latents.v[0] != state.latents.v[0], axis=1)
-    assert moved.sum() == 4
+        old, new = chosen_rows(key, rows)
+        changed = jax.tree.map(lambda a, b: (a != b).all(axis=1), old.latents, new.latents)
+        moved = np.array(jax.tree.leaves(changed))
+        assert (moved.sum(axis=1) == min(rows, 8)).all()
+        assert (moved == moved[0]).all(), "v and u of a row are refreshed together"
+        assert (new.theta.beta[0] != old.theta.beta[0]).all()
+
+
+def test_all_rows_is_the_plain_sweep(key):
+    with numerics():
+        assert_same(chosen_rows(key, 8), chosen_rows(key, None))
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_the_first_step_reads_no_scales(sampler, key):
+    """Erratum E7: rho2 and xi2 need no start, the first step draws them before it uses them."""
+    kernel = GibbsKernel(hard_tanh, settle=0)
+    if sampler == "interweaved":
+        kernel = InterweavedKernel(hard_tanh, warmup=10, settle=0)
+    with numerics():
+        state, x, y, prior = jax.jit(random_model, static_argnums=(1, 2))(key, (2, 3, 1), hard_tanh)
+        program = jax.jit(
+            lambda scales: kernel.step(
+                key, 0, kernel.init(key, state.theta, scales, data := Data(x, y, prior)), data
+            )
+        )
+        unknown = jax.tree.map(lambda a: a * jnp.nan, state.scales)
+        assert isinstance(unknown, Scales)
+        assert_same(program(unknown), program(state.scales))

@@ -15,7 +15,13 @@ from deepnoise.model.network import Theta, pre_activation, simulate
 from ..oracle import ACTIVATIONS, WIDTHS, random_model
 
 PATHS = 20_000
-CASES = [("L0", "identity"), ("L2", "hard_tanh"), ("L2", "relu"), ("L3", "leaky_relu"), ("L1", "tanh")]
+CASES = [
+    ("L0", "identity"),
+    ("L2", "hard_tanh"),
+    ("L2", "relu"),
+    ("L3", "leaky_relu"),
+    ("L1", "tanh"),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +52,7 @@ def many_nets(key, widths, h, nets=20):
         key_net, key_noise, key_paths = jax.random.split(key, 3)
         theta = random_model(key_net, widths, h)[0].theta
         size = jnp.exp(2 * jax.random.normal(key_noise))
-        scaled = lambda part: tuple(size * s2 for s2 in part)  # noqa: E731
+        scaled = lambda part: tuple(size * s2 for s2 in part)
         theta = replace(theta, tau2=scaled(theta.tau2), sigma2=scaled(theta.sigma2))
         simple = simple_variance_bound(theta) if theta.L else jnp.inf
         return *spread(key_paths, theta, h), layer_bounds(theta, h), simple
@@ -71,8 +77,8 @@ def test_a_jump_has_no_bound():
 
 def chain_of_single_units() -> Theta:
     beta = tuple(jnp.array([[b]]) for b in (0.9, -1.7, 1.3))
-    tau2 = tuple(jnp.array([s]) for s in (0.5, 0.3, 0.2))
-    return Theta(beta, (jnp.zeros(1),) * 3, tau2, (jnp.array([0.4]), jnp.array([1.6])))
+    tau2 = tuple(jnp.array([s]) for s in (2.5, 0.3, 0.2))
+    return Theta(beta, (jnp.zeros(1),) * 3, tau2, (jnp.array([1.6]), jnp.array([0.4])))
 
 
 def without_sigma(theta, h):
@@ -112,7 +118,7 @@ def test_layers_bound_their_own_noise(key):
     bounds = layer_bounds(theta, h)
     program = jax.jit(spread, static_argnums=2)
     for l in range(theta.L + 1):
-        only = lambda part, keep: tuple(  # noqa: E731
+        only = lambda part, keep: tuple(
             s2 if k == keep else jnp.zeros_like(s2) for k, s2 in enumerate(part)
         )
         alone = replace(theta, tau2=only(theta.tau2, l), sigma2=only(theta.sigma2, l - 1))

@@ -58,7 +58,7 @@ def exact_pieces(law):
         np.broadcast_to(np.asarray(x, float), law.shape)
         for x in (law.m, law.tau2, law.target, law.sigma2)
     )
-    column = lambda x: np.reshape(x, (-1, *[1] * m.ndim))  # noqa: E731
+    column = lambda x: np.reshape(x, (-1, *[1] * m.ndim))
     b, b_prime = column(law.h.b), column(law.h.b_prime)
     omega2 = 1 / (1 / tau2 + b**2 / sigma2)
     lam = omega2 * (m / tau2 + b * (target - b_prime) / sigma2)

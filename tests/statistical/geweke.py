@@ -13,8 +13,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from deepnoise.inference.gibbs import GibbsState
-from deepnoise.inference.kernels import Data, GibbsKernel, InterweavedKernel, InterweavedState
-from deepnoise.inference.kernels import Tuning
+from deepnoise.inference.kernels import (
+    Data,
+    GibbsKernel,
+    InterweavedKernel,
+    InterweavedState,
+    Tuning,
+)
 from deepnoise.model.activation import PiecewiseLinear
 from deepnoise.model.inverse_gamma import InverseGamma
 from deepnoise.model.network import Prior, pre_activation, sample_prior, simulate

@@ -23,7 +23,7 @@ def problem(rows: int = 6):
     x = jax.random.normal(key_x, (rows, 2), float)
     truth = jnp.array([[2.0, -1.0], [0.5, 1.5]])
     y = x @ truth.T + jnp.array([1.0, -2.0]) + 0.7 * jax.random.normal(key_y, (rows, 2), float)
-    pinned = lambda value: InverseGamma(jnp.asarray(SURE), jnp.asarray(SURE * value))  # noqa: E731
+    pinned = lambda value: InverseGamma(jnp.asarray(SURE), jnp.asarray(SURE * value))
     preact = InverseGamma(*map(jnp.asarray, PREACT))
     return x, y, Prior((pinned(RHO2),), (pinned(XI2),), (preact,), ())
 
@@ -39,7 +39,7 @@ def chains(key, kernel, data, replicates: int = 4000, sweeps: int = 60):
         state = GibbsState(theta, scales, latents)
         if isinstance(kernel, InterweavedKernel):
             state = InterweavedState(state, fixed_tuning(kernel, theta))
-        step = lambda t, s: kernel.step(jax.random.fold_in(key_chain, t), t, s, data)  # noqa: E731
+        step = lambda t, s: kernel.step(jax.random.fold_in(key_chain, t), t, s, data)
         return kernel.theta(jax.lax.fori_loop(0, sweeps, step, state))
 
     return jax.vmap(one)(jax.random.split(key, replicates))
@@ -52,14 +52,9 @@ def p_values(theta, x, y) -> dict[str, float]:
         tau2, weight, mean, sd = exact(np.asarray(x), np.asarray(y[:, q]))
         draws = np.column_stack([theta.beta[0][:, q], theta.gamma[0][:, q]])
         for j in range(draws.shape[1]):
-            cdf = lambda t, j=j: (
-                weight
-                @ scipy.stats.norm.cdf(  # noqa: E731
-                    (t - mean[:, [j]]) / sd[:, [j]]
-                )
-            )
+            cdf = lambda t, j=j: weight @ scipy.stats.norm.cdf((t - mean[:, [j]]) / sd[:, [j]])
             found[f"weight {q},{j}"] = scipy.stats.kstest(draws[:, j], cdf).pvalue
-        below = lambda t: np.interp(np.log(t), np.log(tau2), np.cumsum(weight))  # noqa: B023, E731
+        below = lambda t: np.interp(np.log(t), np.log(tau2), np.cumsum(weight))
         found[f"tau2 {q}"] = scipy.stats.kstest(np.asarray(theta.tau2[0][:, q]), below).pvalue
     return found
 

@@ -158,27 +158,27 @@ def shifted_boundary(monkeypatch):
 
 def transposed_weight(monkeypatch):
     right = gibbs.u_given
-    wrong = lambda v_prev, v, beta, *rest: right(v_prev, v, beta.T, *rest)  # noqa: E731
+    wrong = lambda v_prev, v, beta, *rest: right(v_prev, v, beta.T, *rest)
     monkeypatch.setattr(gibbs, "u_given", wrong)
 
 
 def reused_key(monkeypatch):
     """The same random bits for u of every layer."""
     right = gibbs.sample_rows
-    wrong = lambda key, laws: [right(key, [law])[0] for law in laws]  # noqa: E731
+    wrong = lambda key, laws: [right(key, [law])[0] for law in laws]
     monkeypatch.setattr(gibbs, "sample_rows", wrong)
 
 
 def same_key_every_sweep(monkeypatch):
     right = kernels.GibbsKernel.step
-    fixed = lambda self, key, *rest: right(self, jax.random.key(0), *rest)  # noqa: E731
+    fixed = lambda self, key, *rest: right(self, jax.random.key(0), *rest)
     monkeypatch.setattr(kernels.GibbsKernel, "step", fixed)
 
 
 def no_jacobian(monkeypatch):
     """Variances moved on the log scale without the Jacobian of the logarithm."""
     right = interweave._log_variance
-    wrong = lambda log_s2, law: right(log_s2, law) - jnp.sum(log_s2)  # noqa: E731
+    wrong = lambda log_s2, law: right(log_s2, law) - jnp.sum(log_s2)
     monkeypatch.setattr(interweave, "_log_variance", wrong)
 
 
@@ -188,7 +188,7 @@ def last_latents_kept(monkeypatch):
 
     def wrong(self, key, t, state, data):
         stale = state.gibbs.latents.u[-1]
-        keep = lambda key, theta, latents, y, h: replace(latents, u=(*latents.u, stale))  # noqa: E731
+        keep = lambda key, theta, latents, y, h: replace(latents, u=(*latents.u, stale))
         with monkeypatch.context() as inner:
             inner.setattr(interweave, "redraw_last", keep)
             return right(self, key, t, state, data)

@@ -33,7 +33,7 @@ def sweep_residuals(key, state: GibbsState, other: GibbsState, x, y, prior, h):
         "u": (v, u, ("u",)),
         "weights": (u, new, ("weights",)),
     }
-    joint = lambda s: log_joint(s.theta, s.scales, s.latents, x, y, prior, h)  # noqa: E731
+    joint = lambda s: log_joint(s.theta, s.scales, s.latents, x, y, prior, h)
     residuals = {}
     for block, (old, fresh, names) in steps.items():
         change = sum(_log_prob(laws, n, fresh) - _log_prob(laws, n, old) for n in names)

@@ -33,7 +33,7 @@ def precision():
 
 def cases(*checks, slow=()):
     """(check, mutant) for all mutants of the checks, and the right code once for each."""
-    marks = lambda check: [pytest.mark.slow] if check in slow else []  # noqa: E731
+    marks = lambda check: [pytest.mark.slow] if check in slow else []
     return [
         pytest.param(check, name, id=f"{check}: {name}", marks=marks(check))
         for check in checks

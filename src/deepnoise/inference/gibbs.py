@@ -109,7 +109,7 @@ def draw_v(key, theta: Theta, m, u, h):
     layers = zip(m[:-1], u[1:], theta.tau2[:-1], theta.sigma2, strict=True)
     laws = [v_given(mean, u_next, tau2, sigma2, h) for mean, u_next, tau2, sigma2 in layers]
     widths = [law.shape[-1] for law in laws]
-    draws = piecewise_normal.merge(laws).sample(key)
+    draws = piecewise_normal.sample_apart(key, piecewise_normal.merge(laws))
     return tuple(jnp.split(draws, np.cumsum(widths)[:-1], axis=-1))
 
 

@@ -79,7 +79,7 @@ def sample(
     ``on_segment`` sees the run after every segment (progress, checkpoints).  Ctrl-C between two
     segments ends the run early with everything drawn so far, if anything was kept.
     """
-    size = 1
+    size, buffer = 1, None
     try:
         while run.t < warmup or run.n_draws < draws:
             warming = run.t < warmup
@@ -89,7 +89,10 @@ def sample(
             began = time.perf_counter()
             t, n = np.int64(run.t), np.int64(count)
             state, new = jax.block_until_ready(advance(kernel, thin, keys, run.state, t, n, data))
-            kept = run.draws if warming else _appended(run, new, count, draws)
+            kept = run.draws
+            if not warming:
+                buffer = buffer or _with_room(kept, new, draws)
+                kept = _placed(buffer, new, run.n_draws, count)
             run = Run(state, run.t + count * thin, kept)
             if on_segment is not None:
                 on_segment(run)
@@ -107,19 +110,21 @@ def _next_size(size: int, count: int, took: float) -> int:
     return max(size // 2, 1) if took > 2 * SECONDS_A_SEGMENT else size
 
 
-def _appended(run: Run, new: Theta, count: int, total: int) -> Theta:
-    """Kept draws and ``count`` new ones, as views of one buffer made for all of them."""
-    kept = run.n_draws
+def _with_room(kept: Theta | None, new: Theta, total: int) -> Theta:
+    """Buffers for all draws, owned by one call of ``sample``, the kept draws copied into them."""
+    shaped = lambda a: np.empty((a.shape[0], total, *a.shape[2:]), a.dtype)  # noqa: E731
+    buffer = jax.tree.map(shaped, new)
+    if kept is not None:
+        _placed(buffer, kept, 0, kept.beta[0].shape[1])
+    return buffer
 
-    def append(old, fresh):
-        buffer = None if old is None else old.base
-        if buffer is None or buffer.shape[1] < total:
-            buffer = np.empty((fresh.shape[0], total, *fresh.shape[2:]), fresh.dtype)
-            if old is not None:
-                buffer[:, :kept] = old
-        buffer[:, kept : kept + count] = fresh[:, :count]
-        return buffer[:, : kept + count]
 
-    if run.draws is None:
-        return jax.tree.map(lambda fresh: append(None, fresh), new)
-    return jax.tree.map(append, run.draws, new)
+def _placed(buffer: Theta, new: Theta, start: int, count: int) -> Theta:
+    """The draws up to ``start + count``, views of the buffers, the last ``count`` from ``new``."""
+
+    def place(room, values):
+        # Sliced by numpy: JAX would compile a program for every count.
+        room[:, start : start + count] = np.asarray(values)[:, :count]
+        return room[:, : start + count]
+
+    return jax.tree.map(place, buffer, new)

@@ -194,3 +194,15 @@ def merge(laws: Sequence[PiecewiseNormal]) -> PiecewiseNormal:
 
     rows = zip(*((law.m, law.tau2, law.target, law.sigma2) for law in laws), strict=True)
     return PiecewiseNormal(*map(join, rows), laws[0].h)
+
+
+def sample_apart(key, law: PiecewiseNormal) -> jax.Array:
+    """One draw, compiled as a computation of its own: the body of a loop that runs once.
+
+    XLA on the CPU would otherwise repeat the sampler inside each of the many readers of v.  That
+    the loop runs once is hidden from the compiler, which would inline it.
+    """
+    once = 1 + 0 * law.tau2.ravel()[0]
+    start = jnp.zeros_like(once), jnp.zeros(law.shape, law.m.dtype)
+    step = lambda carry: (carry[0] + 1, law.sample(key))  # noqa: E731
+    return jax.lax.while_loop(lambda carry: carry[0] < once, step, start)[1]

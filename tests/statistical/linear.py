@@ -1,4 +1,4 @@
-"""L = 0 with known prior scales: a linear regression whose posterior is a one-dimensional integral."""
+"""L = 0 with known prior scales: a regression whose posterior is a one-dimensional integral."""
 
 import jax
 import jax.numpy as jnp

@@ -47,20 +47,29 @@ def demo(out, quick, quiet) -> None:
     model.fit(X, y)
     click.echo(f"fitted in {duration(time.monotonic() - began)}")
     density = model.predict_density(X_test)
-    rows = {"B-DeepNoise": density, "one Gaussian": baseline(y, len(y_test))}
-    click.echo(score_table(rows, y_test))
+    click.echo(score_table({"B-DeepNoise": density} | baselines(X, y, X_test), y_test))
     diagnostics = model.diagnostics_
     click.echo(f"{diagnostics.verdict}\n{diagnostics.advice}")
     write_pictures(pictures(model, density, X_test, y_test, data.feature_names), out, "png", True)
 
 
-def baseline(y: Any, rows: int) -> Any:
-    """The same Gaussian for every row."""
+def baselines(X: Any, y: Any, X_test: Any) -> dict[str, Any]:
+    """What is easy to have: a regression line with Gaussian errors, one Gaussian for every row."""
     import numpy as np
+    from sklearn.linear_model import LinearRegression
 
     from ..prediction.mixture import GaussianMixture
 
-    return GaussianMixture.of(np.full((rows, 1, 1), y.mean()), np.full((1, 1, 1, 1), y.var()))
+    def gaussian(mean: Any, variance: float) -> Any:
+        return GaussianMixture.of(np.reshape(mean, (-1, 1, 1)), np.full((1, 1, 1, 1), variance))
+
+    line = LinearRegression().fit(X, y)
+    residual = y - line.predict(X)
+    error = residual @ residual / (len(y) - X.shape[1] - 1)
+    return {
+        "linear": gaussian(line.predict(X_test), error),
+        "one Gaussian": gaussian(np.full(len(X_test), y.mean()), y.var()),
+    }
 
 
 def score_table(densities: dict[str, Any], y: Any) -> str:

@@ -180,8 +180,8 @@ def test_progress_is_reported(rows):
     small(progress=lambda *news: seen.append(news)).fit(*rows)
     done, totals, posteriors = zip(*seen, strict=True)
     assert list(done) == sorted(done)
-    assert done[-1] == 60
-    assert set(totals) == {60}
+    assert done[-1] == 40 + 4 * 20
+    assert set(totals) == {40 + 4 * 20}
     assert posteriors[-1].run.n_draws == 20
 
 

@@ -49,14 +49,13 @@ class Model:
         )
 
 
-@pytest.fixture(params=ACTIVATIONS)
-def h(request):
-    return ACTIVATIONS[request.param]
+CASES = [("L2", name) for name in ACTIVATIONS] + [(w, "jumps") for w in WIDTHS if w != "L2"]
 
 
-@pytest.fixture(params=WIDTHS)
-def model(request, key, h):
-    return Model(key, WIDTHS[request.param], h)
+@pytest.fixture(params=CASES, ids="-".join)
+def model(request, key):
+    widths, activation = request.param
+    return Model(key, WIDTHS[widths], ACTIVATIONS[activation])
 
 
 def test_v_given(model, key):

@@ -126,7 +126,8 @@ class InterweavedKernel:
         n = t + 1.0
         rate = jnp.maximum(1 / n, 0.02).astype(score.dtype)
         score2 = tuning.score2 + rate * (score**2 - tuning.score2)
-        score2 = jnp.where(t < self.warmup, score2, tuning.score2)
+        # Squares that overflow are left out: one would stop the move for good.
+        score2 = jnp.where((t < self.warmup) & jnp.isfinite(score2), score2, tuning.score2)
         return Tuning(tuning.step_size, score2, tuning.acceptance)
 
     def _learn_step(self, t, tuning: Tuning, acceptance) -> Tuning:

@@ -11,6 +11,7 @@ import scipy.stats
 
 from deepnoise.inference import interweave
 from deepnoise.inference.interweave import Noises
+from deepnoise.inference.kernels import InterweavedKernel, Tuning
 from deepnoise.inference.runtime import numerics
 from deepnoise.model.activation import hard_tanh
 from deepnoise.model.inverse_gamma import InverseGamma
@@ -126,3 +127,11 @@ def test_redraw_last_keeps_everything_else(key):
     same = replace(redrawn, u=redrawn.u[:-1])
     jax.tree.map(np.testing.assert_array_equal, same, rebuilt)
     assert (redrawn.u[-1] != state.latents.u[-1]).all()
+
+
+def test_a_score_that_overflows_does_not_stop_the_move():
+    """Its square is infinite in float32; the masses keep what they had learnt."""
+    kernel = InterweavedKernel(hard_tanh, warmup=10)
+    before = Tuning(None, jnp.array([2.0, 3.0], jnp.float32), jnp.zeros(()))
+    after = kernel._learn_mass(4, before, jnp.array([1e25, 1.0], jnp.float32))
+    np.testing.assert_allclose(after.score2, [2.0, 2.6], rtol=1e-6)

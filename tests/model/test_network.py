@@ -158,7 +158,8 @@ def test_shapes_and_dtypes(key):
     for dtype in (jnp.float32, jnp.float64):
         widths = (3, 4, 2, 2)
         theta, scales = prior_draw(key, widths, dtype)
-        latents, y = simulate(key, theta, jnp.ones((5, 3), dtype), hard_tanh)
+        program = jax.jit(simulate, static_argnums=3)
+        latents, y = program(key, theta, jnp.ones((5, 3), dtype), hard_tanh)
         state = GibbsState(theta, scales, latents)
         assert {a.dtype for a in jax.tree.leaves((state, y))} == {jnp.dtype(dtype)}
         assert y.shape == (5, 2)

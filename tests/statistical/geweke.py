@@ -142,8 +142,10 @@ def redraw_y(key: jax.Array, state: GibbsState, x: jax.Array) -> jax.Array:
     return m + jnp.sqrt(theta.tau2[-1]) * normals(key, m.shape, m.dtype)
 
 
-def fixed_tuning(kernel: InterweavedKernel, theta, step_size: float = STEP_SIZE) -> Tuning:
+def fixed_tuning(kernel: InterweavedKernel, theta) -> Tuning:
     """A tuning that a kernel with warmup = 0 never changes; masses differ between coordinates."""
+    # A density that jumps rejects long trajectories.
+    step_size = STEP_SIZE if np.isfinite(kernel.h.lipschitz) else STEP_SIZE / 6
     size = sum(a.size for a in jax.tree.leaves(theta))
     adapted = kernel._dual_averaging()[0](step_size)._replace(log_step_size_avg=np.log(step_size))
     adapted = jax.tree.map(lambda a: jnp.asarray(a, float), adapted)

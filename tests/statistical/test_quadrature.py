@@ -21,7 +21,8 @@ from ..oracle import ACTIVATIONS, proper_prior, random_model
 from ..statistics import rejected, two_sided
 from .geweke import fixed_tuning
 
-KERNELS = ("gibbs", "interweaved")
+slow = pytest.mark.slow
+KERNELS = (pytest.param("gibbs", marks=slow), "interweaved")
 CHAINS = 4000
 NEVER = 10**6
 
@@ -46,7 +47,7 @@ def ends(key, kernel, start, data, sweeps: int) -> GibbsState:
         state = start(key_start)
         if isinstance(kernel, InterweavedKernel):
             state = InterweavedState(state, fixed_tuning(kernel, state.theta))
-        step = lambda t, s: kernel.step(jax.random.fold_in(key_chain, t), t, s, data)  # noqa: E731
+        step = lambda t, s: kernel.step(jax.random.fold_in(key_chain, t), t, s, data)
         state = jax.lax.fori_loop(0, sweeps, step, state)
         return getattr(state, "gibbs", state)
 
@@ -55,7 +56,7 @@ def ends(key, kernel, start, data, sweeps: int) -> GibbsState:
 
 def held(key, name: str, state: GibbsState, data, h, sweeps: int = 60):
     """Latents after sweeps that keep Theta, started from the model without y."""
-    start = lambda key: replace(state, latents=simulate(key, state.theta, data.x, h)[0])  # noqa: E731
+    start = lambda key: replace(state, latents=simulate(key, state.theta, data.x, h)[0])
     return ends(key, kernel_of(name, h, settle=NEVER), start, data, sweeps).latents
 
 
@@ -66,7 +67,7 @@ def test_identity_activation_is_gaussian(name, key):
         key, (2, 2, 2, 1), identity, 2
     )
     flat, unravel = ravel_pytree(state.latents)
-    energy = lambda z: -log_joint(state.theta, state.scales, unravel(z), x, y, prior, identity)  # noqa: E731
+    energy = lambda z: -log_joint(state.theta, state.scales, unravel(z), x, y, prior, identity)
     precision_matrix = jax.hessian(energy)(flat)
     mean = -jnp.linalg.solve(precision_matrix, jax.grad(energy)(jnp.zeros_like(flat)))
     draws = jax.vmap(lambda a: ravel_pytree(a)[0])(
@@ -79,10 +80,10 @@ def test_identity_activation_is_gaussian(name, key):
     assert not rejected(columns | {"squares": squares})
 
 
-@pytest.mark.parametrize("h", ["hard_tanh", "jumps"])
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("h", [pytest.param("hard_tanh", marks=slow), "jumps"])
+@pytest.mark.parametrize("name", ["gibbs", pytest.param("interweaved", marks=slow)])
 def test_latents_against_their_exact_law(name, h, key):
-    """One hidden unit: p(v | y) ∝ N(v; m, τ²) p(y | v) on a grid, u a mixture of normals over it."""
+    """One hidden unit: p(v | y) ∝ N(v; m, τ²) p(y | v) on a grid, u a mixture of normals on it."""
     h = ACTIVATIONS[h]
     state, x, y, prior = jax.jit(random_model, static_argnums=(1, 2, 3))(key, (1, 1, 1), h, 2)
     theta = jax.tree.map(lambda a: a[:, 0] if a.ndim == 2 else a, state.theta)
@@ -93,7 +94,7 @@ def test_latents_against_their_exact_law(name, h, key):
     p_values = {}
     for n in range(2):
         m = b0 * float(x[n, 0]) + g0
-        v = np.linspace(m - 9 * np.sqrt(t0), m + 9 * np.sqrt(t0), 40_001)
+        v = np.linspace(m - 9 * np.sqrt(t0), m + 9 * np.sqrt(t0), 8001)
         top, outcome = np.asarray(h(v)), float(y[n, 0])
         density = scipy.stats.norm.pdf(v, m, np.sqrt(t0))
         density *= scipy.stats.norm.pdf(outcome, b1 * top + g1, np.sqrt(t1 + b1**2 * s0))

@@ -182,3 +182,29 @@ def test_standardize_false_fits_in_the_users_units(table):
     plain = Line(standardize=False, ridge=1e-9).fit(X, y)
     assert plain.units_.y.scale == (1.0,)
     assert np.allclose(plain.predict(X), Line(ridge=1e-9).fit(X, y).predict(X), rtol=1e-4)
+
+
+def test_weights_are_numbers_of_equal_rows(table):
+    X, y = table
+    weights = np.arange(30) % 4
+    rows = np.repeat(np.arange(30), weights)
+    weighted = Line().fit(X, y, sample_weight=weights)
+    repeated = Line().fit(X.iloc[rows], y.iloc[rows])
+    assert weighted.units_ == repeated.units_
+    assert np.array_equal(weighted.predict(X), repeated.predict(X))
+    assert np.array_equal(Line().fit(X, y, np.ones(30)).predict(X), Line().fit(X, y).predict(X))
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (np.full(30, 0.5), "sample_weight must be whole numbers, .* got 0.5"),
+        (np.full(30, -1.0), "sample_weight must be whole numbers, .* got -1.0"),
+        (np.full(30, np.nan), "NaN"),
+        (np.ones(29), r"one value a row, \(30,\); got \(29,\)"),
+        (np.zeros(30), "got zeros only"),
+    ],
+)
+def test_bad_weights_are_named(table, weights, message):
+    with pytest.raises(ValueError, match=message):
+        Line().fit(*table, sample_weight=weights)

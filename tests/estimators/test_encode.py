@@ -170,3 +170,88 @@ def test_array_where_categories_were():
 def test_wrong_number_of_columns():
     with pytest.raises(ValueError, match="must have 2 columns; got 3"):
         TableEncoder.learn(np.zeros((2, 2))).encode(np.zeros((2, 3)))
+
+
+@frames
+def test_missing_and_unseen_become_nan(frame):
+    """In all columns of a category; one warning names what is new."""
+    encoder = TableEncoder.learn(frame({**COLUMNS, "town": ["a", "b", "a"]}))
+    table = frame(
+        {
+            "size": [1.5, None, -1.0],
+            "count": [None, 2, 3],
+            "sold": [True, None, True],
+            "colour": ["green", None, "red"],
+            "town": ["c", "a", "d"],
+        }
+    )
+    expected = "taken as missing: 'green' in column 'colour'; 'c', 'd' in column 'town'"
+    with pytest.warns(UserWarning, match=expected) as warned:
+        encoded = encoder.encode(table, missing="nan")
+    assert len(warned) == 1
+    nan = np.nan
+    assert np.array_equal(
+        encoded,
+        [
+            [1.5, nan, 1, nan, nan, nan, nan],
+            [nan, 2, nan, nan, nan, 1, 0],
+            [-1, 3, 1, 0, 1, nan, nan],
+        ],
+        equal_nan=True,
+    )
+
+
+@frames
+def test_nothing_missing_changes_nothing(frame):
+    encoder = TableEncoder.learn(frame(COLUMNS), missing="nan")
+    assert encoder == TableEncoder.learn(frame(COLUMNS))
+    assert np.array_equal(encoder.encode(frame(COLUMNS), missing="nan"), NUMBERS)
+    x = np.array([[1.0, np.nan]])
+    found = TableEncoder.learn(x).encode(x, missing="nan")
+    assert np.array_equal(found, x, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pd.Series(["red", None, "blue"], dtype="category"),
+        pd.Series(["red", None, "blue"], dtype="string"),
+        pd.Series(["red", np.nan, "blue"], dtype=object),
+        pl.Series(["red", None, "blue"], dtype=pl.Categorical),
+    ],
+    ids=lambda s: str(s.dtype),
+)
+def test_levels_are_learned_from_what_is_there(values):
+    table = (pl if isinstance(values, pl.Series) else pd).DataFrame({"colour": values})
+    encoder = TableEncoder.learn(table, missing="nan")
+    assert encoder.columns[0].levels == ("blue", "red")
+    encoded = encoder.encode(table, missing="nan")
+    assert np.array_equal(encoded, [[0, 1], [np.nan, np.nan], [1, 0]], equal_nan=True)
+
+
+def test_numbers_kept_as_objects_may_be_missing():
+    table = pd.DataFrame({"n": pd.Series([1, None, 3], dtype=object)})
+    encoded = TableEncoder.learn(table, missing="nan").encode(table, missing="nan")
+    assert np.array_equal(encoded[:, 0], [1, np.nan, 3], equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (_changed(size=[1.0, np.inf, None]), "'size', row 1 is infinite"),
+        (_changed(size=["1", None, "tall"]), "column 'size', row 2 holds 'tall', not a number"),
+    ],
+)
+def test_what_stays_an_error_beside_missing_values(columns, message):
+    encoder = TableEncoder.learn(pd.DataFrame(COLUMNS))
+    with pytest.raises(ValueError, match=message):
+        encoder.encode(pd.DataFrame(columns), missing="nan")
+
+
+def test_training_columns_that_stay_errors_beside_missing_values():
+    slip = pd.DataFrame({"a": ["1", None, "3", "4", "many"]})
+    with pytest.raises(ValueError, match="row 4 holds 'many' where most rows hold numbers"):
+        TableEncoder.learn(slip, missing="nan")
+    empty = pd.DataFrame({"a": pd.Series([None, None], dtype="category")})
+    with pytest.raises(ValueError, match="every value of column 'a' is missing; drop it"):
+        TableEncoder.learn(empty, missing="nan")

@@ -1,13 +1,20 @@
-"""scikit-learn's own checks, all of them, on the real estimator at a tiny size."""
+"""scikit-learn's own checks, all but one, on the real estimator at a tiny size."""
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from .toy import PLAIN, small
 
+# The straight line of toy.py passes it: the weights are replication.
+SHUFFLED = {
+    "check_sample_weight_equivalence_on_dense_data": (
+        "shuffles the rows, and chains depend on their order, as they do on the seed"
+    )
+}
+
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks([small(**PLAIN)])
+@parametrize_with_checks([small(**PLAIN)], expected_failed_checks=lambda _: SHUFFLED)
 def test_scikit_learn_checks(estimator, check):
     if "regressors_train" in str(check):  # asks for R² > 0.5: the default sampler gets there sooner
         estimator.set_params(sampler="interweaved")

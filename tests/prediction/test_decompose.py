@@ -1,9 +1,13 @@
 """The parts of the variance against networks whose parts are known."""
 
+from dataclasses import replace
+
+import jax
 import numpy as np
 import pytest
 
 from deepnoise.model.activation import hard_tanh, identity
+from deepnoise.model.bounds import variance_bound
 from deepnoise.prediction import per_draw
 from deepnoise.prediction.decompose import decompose, sources
 from deepnoise.prediction.functionals import moments
@@ -71,3 +75,23 @@ def test_blocks_of_rows_change_nothing(key, monkeypatch):
     again = decompose(given)
     assert np.allclose(again.shares, whole.shares)
     assert np.allclose(again.epistemic, whole.epistemic)
+
+
+@pytest.mark.parametrize("widths", [(2, 1), (2, 3, 1), (2, 4, 3, 2)])
+def test_the_bound_holds_for_every_row(key, widths):
+    given = densities(key, widths, rows=50, paths=400, weights=[0.1, 0.2, 0.3, 0.2, 0.2])
+    given = replace(given, x=10 * given.x)
+    found = decompose(given)
+    assert found.bounds.shape == (len(widths) - 1, *widths[-1:][: widths[-1] > 1])
+    assert (found.aleatoric <= found.bounds.sum(axis=0) * (1 + 1e-9)).all()
+    if widths[-1] == 1:
+        with jax.enable_x64(True):
+            each = [
+                variance_bound(jax.tree.map(lambda a: a[m], given.draws), given.h) for m in range(5)
+            ]
+        assert found.bounds.sum() == pytest.approx(given.weights @ np.array(each) * 4.0)
+
+
+def test_the_bound_is_met_without_a_hidden_layer(key):
+    found = decompose(densities(key, (2, 2)))
+    assert np.allclose(found.aleatoric, found.bounds[0])

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import (
     check_array,
@@ -16,7 +16,10 @@ from sklearn.utils.validation import (
 
 from ..prediction import metrics
 from ..prediction.mixture import GaussianMixture
+from ..prediction.selection import LOSSES, OutcomeSelection, select
+from .crossfit import held_out_losses, outcome_names
 from .encode import TableEncoder, is_frame
+from .settings import count, one_of
 from .units import Units
 
 COVERAGES = (0.5, 0.8, 0.9, 0.95)
@@ -49,7 +52,9 @@ class DensityRegressor(RegressorMixin, BaseEstimator, ABC):
     def _seed(self) -> int:
         return draw_seed(self.random_state)
 
-    def fit(self, X: Any, y: ArrayLike) -> "DensityRegressor":
+    def fit(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> "DensityRegressor":
         """Learn the density of y given X.
 
         Parameters
@@ -57,6 +62,9 @@ class DensityRegressor(RegressorMixin, BaseEstimator, ABC):
         X : array (N, P), pandas or polars frame
             Columns of frames are remembered by name; text and categories are one-hot encoded.
         y : array (N,) or (N, Q)
+        sample_weight : array (N,) of whole numbers, optional
+            A row of weight k counts as k equal rows, one of weight 0 not at all.  Only replication
+            has a clear meaning for a posterior; other weights are refused.
 
         Returns
         -------
@@ -67,6 +75,9 @@ class DensityRegressor(RegressorMixin, BaseEstimator, ABC):
         self._check_settings()
         self.__dict__.pop("seed_", None)
         self.encoder_, x, outcomes = self._learn_table(X, y)
+        if sample_weight is not None:
+            rows = replicated(sample_weight, len(x))
+            x, outcomes = x[rows], outcomes[rows]
         self.units_ = Units.learn(x, outcomes, bool(self.standardize))
         seed = self._seed()
         self._fit(self.units_.x.apply(x), self.units_.y.apply(outcomes), seed)
@@ -149,11 +160,71 @@ class DensityRegressor(RegressorMixin, BaseEstimator, ABC):
             report[f"coverage_{round(100 * level)}"] = float(np.mean(off_centre <= level))
         return report
 
+    def select_outcomes(
+        self,
+        X: Any,
+        y: ArrayLike,
+        folds: int = 10,
+        loss: str = "squared",
+        threshold: float = 0.0,
+        certainty: float = 0.95,
+    ) -> OutcomeSelection:
+        """Which outcomes the inputs can predict at all, as a posterior probability.
+
+        Fits anew on all rows but those of a fold, for every fold, and judges each row by the fit
+        that has not seen it; this estimator is left as it is.
+
+        Parameters
+        ----------
+        X, y : as for :meth:`fit`
+        folds : int
+            Number of fits.
+        loss : {"squared", "crps"}
+            "squared" asks whether the mean can be predicted; its skill is R².  "crps" sees any
+            change of the density, also of its spread alone.
+        threshold : float
+            Skill, the share of the loss that the inputs must take away, that counts.
+        certainty : float
+            Posterior probability of more than that from which on an outcome is predictable.
+        """
+        one_of("loss", loss, tuple(LOSSES))
+        if not 0 < certainty < 1 or not 0 <= threshold < 1:
+            raise ValueError(
+                f"certainty must be between 0 and 1, threshold at least 0 and below 1; "
+                f"got {certainty} and {threshold}"
+            )
+        _, _, outcomes = clone(self)._learn_table(X, y)
+        if not 2 <= count("folds", folds, 2) <= len(outcomes):
+            raise ValueError(f"folds must be from 2 to the {len(outcomes)} rows; got {folds}")
+        names = outcome_names(y, outcomes.shape[1])
+        constant = [name for name, v in zip(names, np.ptp(outcomes, axis=0), strict=True) if v == 0]
+        if constant:
+            raise ValueError(f"y: {', '.join(constant)} never varies; leave it out")
+        seed = draw_seed(self.random_state)
+        losses = held_out_losses(self, X, outcomes, folds, loss, seed)
+        return select(losses, names, loss, threshold, certainty, seed)
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         tags.input_tags.categorical = False
         return tags
+
+
+def replicated(sample_weight: ArrayLike, rows: int) -> np.ndarray:
+    """Numbers of rows, each as often as its weight says."""
+    weights = check_array(
+        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+    )
+    if weights.shape != (rows,):
+        raise ValueError(f"sample_weight must have one value a row, ({rows},); got {weights.shape}")
+    wrong = weights[(weights < 0) | (weights % 1 != 0)]
+    if wrong.size or not weights.any():
+        raise ValueError(
+            f"sample_weight must be whole numbers, how many equal rows each row stands for; "
+            f"got {wrong[0] if wrong.size else 'zeros only'}"
+        )
+    return np.repeat(np.arange(rows), weights.astype(int))
 
 
 def draw_seed(random_state: Any) -> int:

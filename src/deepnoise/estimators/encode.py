@@ -1,14 +1,17 @@
 """Tables in, numbers out: columns matched by name, categories one-hot encoded."""
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Number
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 MAX_LEVELS = 1000
 MISSING = "missing values are not supported yet, drop or fill them"
+# What to do with a missing value, and with a level that was not there when fitting.
+Missing = Literal["error", "nan"]
 
 
 @dataclass(frozen=True)
@@ -48,8 +51,11 @@ class TableEncoder:
     named: bool
 
     @classmethod
-    def learn(cls, table: Any) -> "TableEncoder":
-        """The encoder of a training table: a numpy array, a pandas or a polars frame."""
+    def learn(cls, table: Any, missing: Missing = "error") -> "TableEncoder":
+        """The encoder of a training table: a numpy array, a pandas or a polars frame.
+
+        With ``missing="nan"`` its levels are those of the values that are there.
+        """
         if not is_frame(table):
             return cls(tuple(Column(f"x{j}") for j in range(np.shape(table)[1])), named=False)
         given = list(table.columns)
@@ -58,8 +64,8 @@ class TableEncoder:
         if len(set(names)) < len(names):
             twice = sorted({name for name in names if names.count(name) > 1})
             raise ValueError(f"X: column names must differ; seen twice: {_listed(twice)}")
-        columns = [Column(name, _levels(_column(table, j), name)) for j, name in enumerate(names)]
-        return cls(tuple(columns), named)
+        levels = [_levels(_column(table, j), name, missing) for j, name in enumerate(names)]
+        return cls(tuple(Column(*pair) for pair in zip(names, levels, strict=True)), named)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -82,8 +88,12 @@ class TableEncoder:
             raise ValueError(f"X: columns {'; '.join(problems) or 'must have different names'}")
         return table[names]
 
-    def encode(self, table: Any) -> np.ndarray:
-        """float64 numbers (N, encoded columns) of a table; whatever cannot be one is an error."""
+    def encode(self, table: Any, missing: Missing = "error") -> np.ndarray:
+        """float64 numbers (N, encoded columns) of a table; whatever cannot be one is an error.
+
+        With ``missing="nan"`` missing values are NaN, in all columns of a category, and so are
+        levels that were not there when fitting; a warning names these.
+        """
         table = self.select(table)
         if is_frame(table):
             values = [_column(table, j) for j in range(len(table.columns))]
@@ -91,7 +101,11 @@ class TableEncoder:
             values = list(np.asarray(table, dtype=np.float64).T)
         if len(values) != len(self.columns):
             raise ValueError(f"X must have {len(self.columns)} columns; got {len(values)}")
-        parts = [_encode(column, value) for column, value in zip(self.columns, values, strict=True)]
+        parts, unseen = [], {}
+        for column, value in zip(self.columns, values, strict=True):
+            part, unseen[column.name] = _encode(column, value, missing)
+            parts.append(part)
+        _warn_of(unseen)
         return np.concatenate(parts, axis=1) if parts else np.empty((len(table), 0))
 
     def _refuse_array(self) -> None:
@@ -142,7 +156,7 @@ def _kind(series: Any) -> str:
     return "category" if str(dtype) == "category" else kinds.get(dtype.kind, "text")
 
 
-def _levels(series: Any, name: str) -> tuple[str, ...] | None:
+def _levels(series: Any, name: str, missing: Missing) -> tuple[str, ...] | None:
     """The sorted levels of a training column, None if it holds numbers."""
     kind = _kind(series)
     if kind == "number":
@@ -151,12 +165,15 @@ def _levels(series: Any, name: str) -> tuple[str, ...] | None:
         raise ValueError(f"X: column {name!r} holds times; turn them into numbers first")
     if kind == "complex":
         raise ValueError(f"X: column {name!r}: Complex data not supported")
-    values = _objects(series, name)
+    values = _objects(series, name, missing)
+    there = [value for value in values if value is not None]
     if kind == "text":
-        if all(isinstance(value, Number) for value in values):
+        if all(isinstance(value, Number) for value in there):
             return None
         _refuse_mistyped(values, name)
-    levels = sorted({_text(value) for value in values})
+    levels = sorted({_text(value) for value in there})
+    if not levels:
+        raise ValueError(f"X: every value of column {name!r} is missing; drop it")
     if len(levels) > MAX_LEVELS:
         raise ValueError(
             f"X: column {name!r} has {len(levels)} different values, too many for a category; "
@@ -167,31 +184,45 @@ def _levels(series: Any, name: str) -> tuple[str, ...] | None:
 
 def _refuse_mistyped(values: np.ndarray, name: str) -> None:
     """An error if most values read as numbers and some do not: a slip rather than a category."""
-    wrong = [row for row, value in enumerate(values) if _number(value) is None]
-    if 0 < len(wrong) < len(values) / 2:
+    there = [row for row, value in enumerate(values) if value is not None]
+    wrong = [row for row in there if _number(values[row]) is None]
+    if 0 < len(wrong) < len(there) / 2:
         raise ValueError(
             f"X: column {name!r}, row {wrong[0]} holds {str(values[wrong[0]])!r} where most rows "
             f"hold numbers; correct it, or make the column a category"
         )
 
 
-def _encode(column: Column, values: Any) -> np.ndarray:
+def _encode(column: Column, values: Any, missing: Missing) -> tuple[np.ndarray, list[str]]:
+    """The encoded column (N, width), and levels that were not there when fitting."""
     if column.levels is None:
-        numbers = _numbers(column.name, values)
-        _refuse_not_finite(column.name, numbers)
-        return numbers[:, None]
+        numbers = _numbers(column.name, values, missing)
+        _refuse_not_finite(column.name, numbers, missing)
+        return numbers[:, None], []
     place = {level: j for j, level in enumerate(column.levels)}
-    texts = [_text(value) for value in _objects(values, column.name)]
-    for row, text in enumerate(texts):
-        if text not in place:
-            raise ValueError(
-                f"X: column {column.name!r}, row {row} holds {text!r}, "
-                f"a value that was not there when fitting"
-            )
-    return np.eye(len(place))[[place[text] for text in texts]].reshape(len(texts), len(place))
+    unknown = len(place)
+    objects = _objects(values, column.name, missing)
+    texts = [None if value is None else _text(value) for value in objects]
+    unseen = [row for row, text in enumerate(texts) if text is not None and text not in place]
+    if unseen and missing == "error":
+        raise ValueError(
+            f"X: column {column.name!r}, row {unseen[0]} holds {texts[unseen[0]]!r}, "
+            f"a value that was not there when fitting"
+        )
+    blocks = np.concatenate([np.eye(unknown), np.full((1, unknown), np.nan)])
+    encoded = blocks[[unknown if text is None else place.get(text, unknown) for text in texts]]
+    return encoded.reshape(len(texts), unknown), sorted({str(texts[row]) for row in unseen})
 
 
-def _numbers(name: str, values: Any) -> np.ndarray:
+def _warn_of(unseen: Mapping[str, Sequence[str]]) -> None:
+    """One warning for the new levels of all columns."""
+    named = [f"{_listed(levels)} in column {name!r}" for name, levels in unseen.items() if levels]
+    if named:
+        message = f"X: not there when fitting, taken as missing: {'; '.join(named)}"
+        warnings.warn(message, UserWarning, stacklevel=3)
+
+
+def _numbers(name: str, values: Any, missing: Missing) -> np.ndarray:
     if isinstance(values, np.ndarray):
         return values
     if _kind(values) == "number":
@@ -199,28 +230,30 @@ def _numbers(name: str, values: Any) -> np.ndarray:
             return values.to_numpy(dtype=np.float64, na_value=np.nan)
         return np.asarray(values.to_numpy()).astype(np.float64)
     numbers = np.empty(len(values))
-    for row, value in enumerate(_objects(values, name)):
-        number = _number(value)
+    for row, value in enumerate(_objects(values, name, missing)):
+        number = np.nan if value is None else _number(value)
         if number is None:
             raise ValueError(f"X: column {name!r}, row {row} holds {str(value)!r}, not a number")
         numbers[row] = number
     return numbers
 
 
-def _refuse_not_finite(name: str, numbers: np.ndarray) -> None:
-    bad = np.flatnonzero(~np.isfinite(numbers))
+def _refuse_not_finite(name: str, numbers: np.ndarray, missing: Missing) -> None:
+    bad = np.flatnonzero(~np.isfinite(numbers) if missing == "error" else np.isinf(numbers))
     if bad.size:
         nan = np.isnan(numbers[bad[0]])
         problem = f"is NaN: {MISSING}" if nan else "is infinite (inf)"
         raise ValueError(f"X: column {name!r}, row {bad[0]} {problem}")
 
 
-def _objects(series: Any, name: str) -> np.ndarray:
-    """The values of a text column; a missing one is an error."""
-    missing = np.asarray(series.isna() if hasattr(series, "isna") else series.is_null())
-    if missing.any():
-        raise ValueError(f"X: column {name!r}, row {missing.argmax()} is NaN: {MISSING}")
-    return np.asarray(series.to_numpy(), dtype=object)
+def _objects(series: Any, name: str, missing: Missing) -> np.ndarray:
+    """The values of a text column; a missing one is None, or an error."""
+    lost = np.asarray(series.isna() if hasattr(series, "isna") else series.is_null())
+    if lost.any() and missing == "error":
+        raise ValueError(f"X: column {name!r}, row {lost.argmax()} is NaN: {MISSING}")
+    values = np.array(series.to_numpy(), dtype=object)
+    values[lost] = None
+    return values
 
 
 def _number(value: Any) -> float | None:

@@ -13,6 +13,7 @@ from ..inference.diagnostics import Diagnostics, diagnose
 from ..inference.posterior import Posterior
 from ..prediction import credible
 from ..prediction.decompose import VarianceParts, decompose
+from ..prediction.entropy import EntropyParts, entropy_parts
 from ..prediction.functionals import log_likelihood, predictive_functionals
 from ..prediction.influence import Influence, influence
 from ..prediction.per_draw import DrawDensities
@@ -92,10 +93,17 @@ class PosteriorInsights:
         return influence(densities, names, scale, level)
 
     def decompose(self, X: Any) -> VarianceParts:
-        """Predictive variance of every row: epistemic, aleatoric, and the share of each noise."""
+        """Predictive variance of every row: epistemic, aleatoric, and the share of each noise.
+
+        With it comes the paper's bound on what the noise of each layer can add.
+        """
         densities = self._draw_densities(X)
         # Its noise differs from draw to draw: few paths of each are enough.
         return decompose(replace(densities, paths=self.paths))
+
+    def decompose_entropy(self, X: Any) -> EntropyParts:
+        """Predictive entropy of every row: of the noise, and what knowing Theta would tell of y."""
+        return entropy_parts(self._draw_densities(X))
 
     def predictive_functionals(self, rows: Sequence[int] | None = None) -> dict[str, np.ndarray]:
         """Predictive mean, sd and log density at training rows, draw by draw.

@@ -8,17 +8,21 @@ if TYPE_CHECKING:
     from .densities import fan, ridge
     from .heatmap import density_heatmap
     from .influence import influence_bars
+    from .outcomes import outcome_skill
     from .reliability import calibration, sharpness
+    from .uncertainty import uncertainty_parts
 
 __all__ = [
     "calibration",
     "density_heatmap",
     "fan",
     "influence_bars",
+    "outcome_skill",
     "rank",
     "ridge",
     "sharpness",
     "trace",
+    "uncertainty_parts",
 ]
 
 # No file may have the name of a function: importing it would put it in the function's place.
@@ -27,10 +31,12 @@ _HOME = {
     "density_heatmap": "heatmap",
     "fan": "densities",
     "influence_bars": "influence",
+    "outcome_skill": "outcomes",
     "rank": "chains",
     "ridge": "densities",
     "sharpness": "reliability",
     "trace": "chains",
+    "uncertainty_parts": "uncertainty",
 }
 
 

@@ -5,7 +5,7 @@ adds them.  With V_k = Var(E[y | z_1..z_k]), noise k contributes V_k - V_{k-1} >
 explains beyond all earlier ones.  The contributions add up to Var(y).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import jax
@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..model.activation import PiecewiseLinear
+from ..model.bounds import layer_bounds
 from ..model.network import Theta, pre_activation
 from ..model.random import normals
 from .mixture_math import bucket, pad
@@ -26,12 +27,16 @@ class VarianceParts:
     ``epistemic`` is the variance across draws of E[y | x, Θ], ``aleatoric`` the mean of
     Var(y | x, Θ).  ``shares`` (N, K) or (N, K, Q) say how much of the aleatoric part each of the K
     ``sources`` of noise contributes; they add up to one.
+
+    ``bounds`` (L + 1,) or (L + 1, Q) are the terms of Theorem 3, one a layer, each outcome taken by
+    itself and averaged over draws.  Their sum is at least the aleatoric part of any row whatever.
     """
 
     epistemic: np.ndarray
     aleatoric: np.ndarray
     shares: np.ndarray
     sources: tuple[str, ...]
+    bounds: np.ndarray
 
 
 def decompose(densities: DrawDensities) -> VarianceParts:
@@ -55,7 +60,29 @@ def decompose(densities: DrawDensities) -> VarianceParts:
         aleatoric=squeezed(aleatoric),
         shares=squeezed(noise / aleatoric[:, None]),
         sources=sources(densities.draws.L),
+        bounds=squeezed(mean_bounds(densities)),
     )
+
+
+def mean_bounds(densities: DrawDensities) -> np.ndarray:
+    """The terms of Theorem 3 for the network of every single outcome; (L + 1, Q)."""
+    found = []
+    with jax.enable_x64(True):
+        draws = as_float64(densities.draws)
+        for q in range(densities.n_outcomes):
+            one = replace(
+                draws,
+                beta=(*draws.beta[:-1], draws.beta[-1][:, q : q + 1]),
+                tau2=(*draws.tau2[:-1], draws.tau2[-1][:, q : q + 1]),
+            )
+            found.append(densities.average(np.asarray(bounds_of_draws(one, densities.h)), axis=0))
+    return np.stack(found, axis=1) * densities.scale**2
+
+
+@partial(jax.jit, static_argnums=1)
+def bounds_of_draws(draws: Theta, h: PiecewiseLinear) -> jax.Array:
+    """(M, L + 1); one draw after the other, see docs/architecture.md on LAPACK."""
+    return jax.lax.map(lambda theta: layer_bounds(theta, h), draws)
 
 
 def sources(layers: int) -> tuple[str, ...]:

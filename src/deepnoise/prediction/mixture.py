@@ -6,7 +6,7 @@ Moments and draws are numpy; sums of special functions over components are JAX, 
 faster there (see ``mixture_math``).  Inputs and outputs are numpy float64.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -23,10 +23,12 @@ from .mixture_components import (
     check,
     generator,
     join,
+    per_row,
     read_affine,
     read_marginal,
     read_rows,
 )
+from .mixture_conditional import observed, read_conditional
 from .mixture_crps import crps
 from .mixture_hdi import NODES, hdi
 from .mixture_math import Law, evaluate
@@ -120,6 +122,16 @@ class GaussianMixture:
         outcome = range(self.n_outcomes)[outcome]
         read = partial(read_marginal, self.read, outcome)
         return GaussianMixture(self.n_rows, 1, self.n_components, read)
+
+    def conditional(self, given: Mapping[int, ArrayLike]) -> "GaussianMixture":
+        """The mixture of the other outcomes, in their order, once some are known.
+
+        ``given`` maps each known outcome to its value, a number or one a row.  Components keep the
+        weight with which they foretold it: w_c N(y_A; m_cA, V_cAA), renormalised.
+        """
+        known = observed(given, self.n_rows, self.n_outcomes)
+        read = partial(read_conditional, self.read, known)
+        return GaussianMixture(self.n_rows, self.n_outcomes - len(known), self.n_components, read)
 
     def affine(self, scale: ArrayLike, shift: ArrayLike) -> "GaussianMixture":
         """The mixture of scale · y + shift; each a number, or one an outcome; scale not zero."""
@@ -276,18 +288,7 @@ class GaussianMixture:
         return values[..., 0] if self.n_outcomes == 1 else values
 
     def _per_row(self, values: ArrayLike, name: str) -> np.ndarray:
-        """(N, Q) from a number, from (N,) where there is one outcome, or from what broadcasts."""
-        values = np.asarray(values, dtype=float)
-        shape = (self.n_rows, self.n_outcomes)
-        given = values[:, None] if self.n_outcomes == 1 and values.ndim == 1 else values
-        try:
-            given = np.broadcast_to(given, shape)
-        except ValueError:
-            message = f"{name} must fit (rows, outcomes) = {shape}; got {values.shape}"
-            raise ValueError(message) from None
-        if np.isnan(given).any():
-            raise ValueError(f"{name} must not contain nan")
-        return given
+        return per_row(values, name, self.n_rows, self.n_outcomes)
 
 
 def _check_coverage(coverage: float, most: float) -> None:

@@ -128,6 +128,20 @@ def _check_definite(covs: np.ndarray) -> None:
         raise ValueError("covs must be positive definite") from None
 
 
+def per_row(values: ArrayLike, name: str, rows: int, outcomes: int) -> np.ndarray:
+    """(N, Q) from a number, from (N,) where there is one outcome, or from what broadcasts."""
+    values = np.asarray(values, dtype=float)
+    given = values[:, None] if outcomes == 1 and values.ndim == 1 else values
+    try:
+        given = np.broadcast_to(given, (rows, outcomes))
+    except ValueError:
+        message = f"{name} must fit (rows, outcomes) = {(rows, outcomes)}; got {values.shape}"
+        raise ValueError(message) from None
+    if np.isnan(given).any():
+        raise ValueError(f"{name} must not contain nan")
+    return given
+
+
 def join(parts: list[Components], sizes: list[int]) -> Components:
     """Blocks of the given numbers of rows, one after the other."""
     if len(parts) == 1:

@@ -1,0 +1,33 @@
+"""Rows judged by fits that have not seen them."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import KFold
+from sklearn.utils import _safe_indexing
+
+from ..prediction.selection import LOSSES, Losses
+
+
+def held_out_losses(
+    estimator: Any, X: Any, y: np.ndarray, folds: int, loss: str, seed: int
+) -> Losses:
+    """Losses with and without inputs, (N, Q) each; every fold is judged by a fit of the others."""
+    blank = clone(estimator)
+    if "checkpoint" in blank.get_params():
+        blank.set_params(checkpoint=None)  # its folder holds one fit, and there are many here
+    with_inputs, without = np.empty(y.shape), np.empty(y.shape)
+    for seen, held in KFold(folds, shuffle=True, random_state=seed).split(y):
+        model = clone(blank).fit(_safe_indexing(X, seen), y[seen])
+        density = model.predict_density(_safe_indexing(X, held))
+        with_inputs[held], without[held] = LOSSES[loss](density, y[held], y[seen])
+    return with_inputs, without
+
+
+def outcome_names(y: Any, outcomes: int) -> tuple[str, ...]:
+    """Names of the columns of a frame or series, otherwise y0, y1, ..."""
+    given = getattr(y, "columns", [getattr(y, "name", None)])
+    if len(given) == outcomes and all(isinstance(name, str) and name for name in given):
+        return tuple(given)
+    return tuple(f"y{q}" for q in range(outcomes))

@@ -9,6 +9,7 @@ from .fit import fit
 from .judge import diagnose, influence, score
 from .plot import plot
 from .predict import predict
+from .report import report
 from .resume import resume
 
 
@@ -23,5 +24,5 @@ def main() -> None:
     """
 
 
-for command in (demo, fit, predict, score, diagnose, plot, influence, resume):
+for command in (demo, fit, predict, score, diagnose, plot, report, influence, resume):
     main.add_command(command)

@@ -5,6 +5,7 @@ import click
 from .. import __version__
 from .app import Commands
 from .demo import demo
+from .explore import explore
 from .fit import fit
 from .judge import diagnose, influence, score
 from .plot import plot
@@ -24,5 +25,5 @@ def main() -> None:
     """
 
 
-for command in (demo, fit, predict, score, diagnose, plot, report, influence, resume):
+for command in (demo, fit, predict, score, diagnose, plot, report, explore, influence, resume):
     main.add_command(command)

@@ -41,6 +41,8 @@ def report(model, data, out, rows, show, target, force) -> None:
         raise BadInput("--show: rows are whole numbers from 1")
     estimator = open_finished(model)
     X, y, name = table(model, estimator, read_table(data), target, data)
+    if y is None:
+        note(f"{called(data)} has no column {name!r}: the page will have no scores")
     from ..report import report as page
 
     with located(data):
@@ -57,7 +59,6 @@ def table(
     name = target or known.target
     if target is not None or name in frame.columns:
         return *judged(folder, model, frame, target, source), str(name)
-    note(f"{called(source)} has no column {name or 'of outcomes'!r}: the page will have no scores")
     X = features(model, frame, [*filter(None, (name,)), *known.dropped], source)
     return X, None, name or "y"
 

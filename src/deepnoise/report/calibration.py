@@ -36,7 +36,7 @@ class Calibration:
 
 
 def calibration(case: Case) -> Calibration:
-    pit = metrics.pit(case.density, case.y)
+    pit = metrics.pit(case.density, case.observed)
     needed = np.abs(2 * pit - 1)
     status, verdict = judge(pit)
     return Calibration(status, verdict, table(needed), histogram(pit), curve(needed))
@@ -116,6 +116,6 @@ def curve(needed: np.ndarray) -> Markup:
         svg.line(plot, [0, 100], [0, 100], "dashed"),
         svg.line(plot, 100 * nominal, 100 * share, "curve"),
     ]
-    held = "; ".join(f"{percent(p)}: {percent(np.mean(needed <= p))}" for p in LEVELS)
+    held = "; ".join(f"{percent(p)}: {percent(float(np.mean(needed <= p)))}" for p in LEVELS)
     title = f"Share of rows inside their central intervals against the nominal level. {held}."
     return svg.drawing("coverage", title, parts, 440, 260)

@@ -39,6 +39,13 @@ class Case:
         return len(self.rows) < self.total
 
     @property
+    def observed(self) -> np.ndarray:
+        """y, where it is known."""
+        if self.y is None:
+            raise ValueError("y is not known")
+        return self.y
+
+    @property
     def bayesian(self) -> bool:
         """Whether the model has draws of which more can be said."""
         return hasattr(self.model, "posterior_")

@@ -31,7 +31,7 @@ class Scores:
 
 def scores(case: Case) -> Scores:
     """Scores on the judged rows, beside those of one Gaussian."""
-    y, density = case.y, case.density
+    y, density = case.observed, case.density
     moments = training_moments(case.model)
     reference = one_gaussian(len(y), *(moments or (y.mean(), y.std())))
     rmse, plain_rmse = (metrics.rmse(d, y) for d in (density, reference))

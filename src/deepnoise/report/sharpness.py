@@ -34,8 +34,8 @@ class Sharpness:
 def sharpness(case: Case) -> Sharpness:
     tail = (1 - COVERAGE) / 2
     low, middle, high = case.density.quantile([tail, 0.5, 1 - tail]).T
-    width, error = high - low, np.abs(case.y - middle)
-    inside = (low <= case.y) & (case.y <= high)
+    width, error = high - low, np.abs(case.observed - middle)
+    inside = (low <= case.observed) & (case.observed <= high)
     return Sharpness(
         reading(width, error), groups(width, error), picture(case, width, error, inside)
     )

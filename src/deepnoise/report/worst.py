@@ -31,9 +31,9 @@ class Row:
 
 
 def worst(case: Case) -> Worst:
-    surprise = -case.density.log_prob(case.y)
+    surprise = -case.density.log_prob(case.observed)
     places = np.argsort(-surprise, kind="stable")[: min(MOST, len(surprise))]
-    few, y = case.density[places], case.y[places]
+    few, y = case.density[places], case.observed[places]
     below, ends = few.cdf(y), few.interval(0.9)
     names, columns = table_columns(case, places)
     rows = [

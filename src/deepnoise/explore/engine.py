@@ -45,7 +45,7 @@ class Engine:
             self.model, self.draws, all_draws = thinned(model)
             if self.draws < all_draws:
                 self.thinning = (
-                    f"Thinned: this page uses {self.draws} of {all_draws:,} draws and {PATHS} noise "
+                    f"Thinned: this page uses {self.draws} of {all_draws:,} draws, {PATHS} noise "
                     "paths of each, to answer at once; deepnoise predict uses all of them."
                 )
         self.grid = common_range(self.model, X)

@@ -16,7 +16,7 @@ def picture(answer: Answer, grid: np.ndarray, c: float, target: str) -> Markup:
     top = 1.1 * tall
     if answer.upper is not None:
         top = 1.1 * max(tall, float(np.median(answer.upper.max(axis=1))))
-    plot = svg.panel(grid[[0, -1]], (0, top), WIDTH, HEIGHT, left=MARGIN, top=12)
+    plot = svg.panel((grid[0], grid[-1]), (0, top), WIDTH, HEIGHT, left=MARGIN, top=12)
     parts = [svg.axes(plot, target, most=(8, 0))]
     for s, name in enumerate(NAMES):
         style = f"scenario-{name.lower()}"

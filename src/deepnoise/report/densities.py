@@ -70,7 +70,7 @@ def reading(quantiles: np.ndarray, y: float | None, below: float | None) -> str:
 
 
 def draw(row, grid, height, band, y, quantiles, top, target, words) -> Markup:
-    plot = svg.panel(grid[[0, -1]], (0, top), WIDTH, HEIGHT, left=14, top=10)
+    plot = svg.panel((grid[0], grid[-1]), (0, top), WIDTH, HEIGHT, left=14, top=10)
     parts = [svg.axes(plot, target, most=(6, 0))]
     inside = (grid >= quantiles[0]) & (grid <= quantiles[2])
     if band is not None:

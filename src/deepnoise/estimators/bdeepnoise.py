@@ -57,8 +57,7 @@ class BDeepNoiseRegressor(PosteriorInsights, DensityRegressor):
         data and settings, is continued.
     progress : None, bool or function
         None shows a bar on a terminal or in a notebook, True also writes lines elsewhere; a
-        function is called with
-        (sweeps done, sweeps in all, posterior).
+        function is called with (sweeps done, sweeps in all, posterior).
     random_state : int, RandomState or None
         Seed of everything random.
 

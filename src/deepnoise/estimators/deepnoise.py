@@ -1,7 +1,7 @@
 """``DeepNoiseRegressor``: the paper's network fitted by gradients, without a posterior."""
 
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -101,7 +101,7 @@ class DeepNoiseRegressor(DensityRegressor):
                 *(jnp.asarray(part, jnp.float32) for part in (x, y)),
                 train,
                 held,
-                settings.widths(self.hidden),
+                (x.shape[1], *settings.widths(self.hidden), y.shape[1]),
                 resolve_activation(self.activation),
                 self._plan(len(x)),
             )
@@ -127,7 +127,12 @@ class DeepNoiseRegressor(DensityRegressor):
         files.save_arrays(self, path)
 
 
-_fit: Any = jax.jit(warmstart.fit, static_argnums=(5, 6, 7))
+@partial(jax.jit, static_argnums=(5, 6, 7))
+def _fit(keys, x, y, train, held, widths, h, plan: WarmStart):
+    one = lambda key, train, held: warmstart.fit(key, x, y, train, held, widths, h, plan)  # noqa: E731
+    return jax.vmap(one)(keys, train, held)
+
+
 FIELDS = ("beta", "gamma", "tau2", "sigma2")
 
 

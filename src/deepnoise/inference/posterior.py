@@ -11,7 +11,7 @@ import numpy as np
 from ..model.activation import PiecewiseLinear
 from ..model.covariates import Missing
 from ..model.network import Prior, Scales, Theta, sample_prior
-from . import unseen, warmstart
+from . import notebook, unseen, warmstart
 from .kernels import GibbsKernel, InterweavedKernel
 from .priors import PriorSpec, build_prior, with_unit_noise
 from .runtime import numerics
@@ -91,6 +91,22 @@ class Posterior:
         if self.run.draws is None:
             raise ValueError("this run was stopped before the first draw was kept: resume it")
         return self.run.draws
+
+    def _repr_html_(self) -> str:
+        plan, theta = self.plan, self.start.theta
+        parameters = sum(a.size // plan.chains for a in jax.tree.leaves(theta))
+        layers = (theta.beta[0].shape[-1], *(a.shape[-1] for a in theta.gamma))
+        pairs = {
+            "chains": plan.chains,
+            "draws": f"{self.run.n_draws} a chain, of {plan.draws}",
+            "sweeps": f"{self.run.t} a chain: {plan.warmup} of warm-up, a draw every {plan.thin}",
+            "layers": " → ".join(map(str, layers)),
+            "parameters": f"{parameters:,} a draw",
+            "prior": plan.prior,
+            "sampler": f"{plan.sampler}, {plan.dtype}",
+            "seed": plan.seed,
+        }
+        return notebook.facts("Posterior", pairs.items())
 
     def flat(self) -> Theta:
         """Draws of all chains on one axis."""

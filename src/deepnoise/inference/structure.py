@@ -88,7 +88,9 @@ def _structure_of(plan: Plan, sizes: Sizes) -> Structure:
 
 
 def _input_law(inputs: int) -> InputLaw:
-    leaf: Any = lambda *shape: jax.ShapeDtypeStruct(shape, "float64")
+    def leaf(*shape: int) -> Any:
+        return jax.ShapeDtypeStruct(shape, "float64")
+
     return InputLaw(leaf(inputs), leaf(inputs, inputs))
 
 

@@ -31,6 +31,7 @@ from .mixture_components import (
 from .mixture_conditional import observed, read_conditional
 from .mixture_crps import crps
 from .mixture_hdi import NODES, hdi
+from .mixture_html import mixture_html
 from .mixture_math import Law, evaluate
 from .mixture_quantile import quantile, sample_size
 
@@ -101,6 +102,9 @@ class GaussianMixture:
 
     def __len__(self) -> int:
         return self.n_rows
+
+    def _repr_html_(self) -> str:
+        return mixture_html(self)
 
     def __getitem__(self, rows) -> "GaussianMixture":
         """The mixture of some rows: a number, a slice, an integer array or a boolean mask."""

@@ -131,7 +131,7 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
         return density.sample(self.seed_ if random_state is None else draw_seed(random_state), n)
 
     def score_report(self, X: Any, y: ArrayLike) -> dict[str, float]:
-        """How good the densities are: nll, rmse, crps, and coverage at 50, 80, 90 and 95 %.
+        """How good the densities are: rmse, nll, crps, and coverage at 50, 80, 90 and 95 %.
 
         The nll of an outcome that is only known to lie in a window is that of the window's mass;
         the other scores are of the rows that were seen exactly.
@@ -140,14 +140,13 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
         scikit-learn regressor.
         """
         density, seen = self.predict_density(X), self._outcomes(y)
-        report = {"nll": metrics.nll_seen(density, seen)}
-        exact = exact_rows(seen)
+        nll, exact = metrics.nll_seen(density, seen), exact_rows(seen)
         if not exact.any():
-            return report
+            return {"nll": nll}
         if not exact.all():
             density = self.predict_density(_safe_indexing(X, np.flatnonzero(exact)))
         y = representative(seen)[exact]
-        report |= {name: getattr(metrics, name)(density, y) for name in ("rmse", "crps")}
+        report = {"rmse": metrics.rmse(density, y), "nll": nll, "crps": metrics.crps(density, y)}
         off_centre = np.abs(2 * metrics.pit(density, y) - 1)
         for level in COVERAGES:
             report[f"coverage_{round(100 * level)}"] = float(np.mean(off_centre <= level))

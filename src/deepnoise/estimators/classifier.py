@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
@@ -116,8 +117,9 @@ class BDeepNoiseClassifier(PosteriorChains, TableInputs, ClassifierMixin, BaseEs
         return hasattr(self, "seed_")
 
     def _learn_classes(self, y: Any) -> tuple[np.ndarray, np.ndarray]:
-        check_classification_targets(y)
         y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
+        check_classification_targets(y)
         if isinstance(self.ordered, bool | np.bool_):
             classes = unique_labels(y)
         else:
@@ -138,7 +140,8 @@ class BDeepNoiseClassifier(PosteriorChains, TableInputs, ClassifierMixin, BaseEs
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of every row; (N,)."""
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        likeliest = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[likeliest]
 
     def probability_bands(self, X: Any, level: float = 0.95) -> Band:
         """P(class | x, Θ) across draws: mean and ends of the credible interval, (N, C) each."""

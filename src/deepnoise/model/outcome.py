@@ -17,7 +17,7 @@ from .truncnorm import log_mass, log_ndtr, truncated_normal
 LOG_2PI = 1.8378770664093453
 # Standardised ends of windows that are open: beyond any mass, with a square that is a float32.
 FAR = 1e18
-CHOICE_NODES = 16
+CHOICE_NODES = 24
 
 
 @jax.tree_util.register_dataclass
@@ -159,7 +159,8 @@ def first_guess(seen: Seen, outcomes: int, dtype) -> jax.Array:
 def log_choice(mean, variance) -> jax.Array:
     """log P(utility c is the largest) of independent N(mean_c, variance_c); (..., C) like mean.
 
-    Gauss-Hermite quadrature over the largest utility.
+    Gauss-Hermite quadrature over the largest utility, to 1e-5 where the variances are alike, as
+    those of utilities are.
     """
     nodes, weights = np.polynomial.hermite_e.hermegauss(CHOICE_NODES)
     sd = jnp.sqrt(variance)

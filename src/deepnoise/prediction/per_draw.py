@@ -1,7 +1,7 @@
 """The law of y given x and a single draw of Theta, for every row and draw."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import jax
@@ -70,6 +70,15 @@ def draw_means(key, draws: Theta, x, h: PiecewiseLinear, paths: int) -> jax.Arra
     """β_L h(v_{L-1}) + γ_L for every row, draw and path: (B, M, R, Q); draws share the noise."""
     means = jax.lax.map(lambda theta: path_means(key, theta, x, h, paths), draws)
     return jnp.moveaxis(means, 2, 0)
+
+
+def thinned(densities: DrawDensities, most: int) -> DrawDensities:
+    """At most so many draws, evenly spaced; their weights add up to one again."""
+    weighty = np.flatnonzero(densities.weights)
+    chosen = weighty[np.linspace(0, len(weighty) - 1, min(len(weighty), most)).astype(int)]
+    weights = densities.weights[chosen] / densities.weights[chosen].sum()
+    draws = jax.tree.map(lambda a: a[chosen], densities.draws)
+    return replace(densities, draws=draws, weights=weights)
 
 
 def as_float64(draws: Theta) -> Theta:

@@ -14,30 +14,22 @@ from deepnoise import BDeepNoiseRegressor, plots
 from deepnoise.plots.style import BLUE, INK, ORANGE, new_figure, paper_style
 
 
-def two_signs(rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """y1 = x + s + 0.4 e1 and y2 = s + 0.4 e2 share a sign s that nothing in x tells."""
+def vee(rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """y0 = x + 0.7 e0 and y1 = |y0| + 0.2 e1: once y0 is known, x says nothing more of y1."""
     rng = np.random.default_rng(seed)
-    x, sign = rng.uniform(-1, 1, (rows, 1)), rng.choice([-1.0, 1.0], (rows, 1))
-    y = sign + 0.4 * rng.normal(size=(rows, 2))
-    y[:, :1] += x
-    return x, y
-
-
-def true_conditional(grid: np.ndarray, x: float, y1: float) -> np.ndarray:
-    """p(y2 | y1, x) of that law."""
-    weight = stats.norm.pdf(y1, x + np.array([-1.0, 1.0]), 0.4)
-    return stats.norm.pdf(grid[:, None], [-1.0, 1.0], 0.4) @ (weight / weight.sum())
+    x = rng.uniform(-1, 1, (rows, 1))
+    y0 = x[:, 0] + 0.7 * rng.normal(size=rows)
+    return x, np.stack([y0, np.abs(y0) + 0.2 * rng.normal(size=rows)], axis=1)
 
 
 def conditional() -> object:
-    x, y = two_signs(600, seed=0)
-    model = BDeepNoiseRegressor(hidden=(20,), warmup=400, draws=100, random_state=0).fit(x, y)
+    model = BDeepNoiseRegressor(warmup=400, draws=100, random_state=0).fit(*vee(600, seed=0))
     return joint_picture(model)
 
 
 @paper_style
 def joint_picture(model: BDeepNoiseRegressor) -> object:
-    grid = np.linspace(-2.6, 2.6, 161)
+    grid = np.linspace(-2.2, 2.6, 161)
     density = model.predict_density([[0.0]])
     figure, axes = new_figure((6.4, 2.7), 1, 2)
     corners = np.stack(np.meshgrid(grid, grid), axis=-1).reshape(-1, 2)
@@ -46,9 +38,9 @@ def joint_picture(model: BDeepNoiseRegressor) -> object:
     axes[0, 0].set(title="joint density at x = 0", xlabel="y0", ylabel="y1")
     axis = axes[0, 1]
     axis.plot(grid, density.marginal(1).pdf_grid(grid)[0], color=INK, label="y1 | x = 0")
-    for value, colour in ((0.0, ORANGE), (0.6, BLUE)):
+    for value, colour in ((0.0, ORANGE), (1.0, BLUE)):
         found = density.conditional({0: value}).pdf_grid(grid)[0]
-        truth = true_conditional(grid, 0.0, value)
+        truth = stats.norm.pdf(grid, abs(value), 0.2)
         axis.plot(grid, found, color=colour, label=f"y1 | x = 0, y0 = {value:g}")
         axis.plot(grid, truth, color=colour, linewidth=0.8, linestyle=(0, (4, 3)))
         axes[0, 0].axvline(value, color=colour, linewidth=1.0)

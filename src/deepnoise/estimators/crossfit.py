@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import KFold
 from sklearn.utils import _safe_indexing
 
 from ..prediction.selection import LOSSES, Losses
@@ -14,6 +13,8 @@ def held_out_losses(
     estimator: Any, X: Any, y: np.ndarray, folds: int, loss: str, seed: int
 ) -> Losses:
     """Losses with and without inputs, (N, Q) each; every fold is judged by a fit of the others."""
+    from sklearn.model_selection import KFold  # half a second that a fit does not need
+
     blank = clone(estimator)
     if "checkpoint" in blank.get_params():
         blank.set_params(checkpoint=None)  # its folder holds one fit, and there are many here

@@ -23,7 +23,7 @@ test: $(VENV)/.installed-dev  ## the tests that take seconds each
 	@$(PY) -m pytest -n $(TEST_JOBS) $(PYTEST_ARGS)
 
 test-slow: $(VENV)/.installed-dev  ## the statistical tests that take minutes
-	@$(PY) -m pytest -m slow $(PYTEST_ARGS)
+	@$(PY) -m pytest -n $(TEST_JOBS) -m slow $(PYTEST_ARGS)
 
 bench: $(VENV)/.installed-dev  ## time, memory and compile time against the derived floor
 	@$(PY) benchmarks/bench.py

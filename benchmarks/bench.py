@@ -17,10 +17,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from deepnoise.inference.kernels import Data, GibbsKernel
+from deepnoise.inference.kernels import GibbsKernel
 from deepnoise.inference.posterior import Plan, begin, chain_priors
 from deepnoise.inference.runtime import numerics
 from deepnoise.inference.sampling import advance, chain_keys
+from deepnoise.inference.unseen import Data
 from deepnoise.model.activation import hard_tanh
 from deepnoise.model.random import bits_pair
 

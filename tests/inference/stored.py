@@ -23,7 +23,7 @@ def noise(seed: int, plan: Plan, draws: int = 6, sizes: Sizes = SIZES) -> Poster
         lambda leaf: rng.normal(size=leaf.shape).astype(leaf.dtype), tree
     )
     structure = structure_of(plan, sizes)
-    theta = filled(with_axis(structure.theta, 1, draws)) if draws else None
+    theta = filled(with_axis(structure.draws[0], 1, draws)) if draws else None
     run = Run(filled(structure.state), 10 + draws, theta)
     return Posterior(plan, filled(structure.start), run)
 

@@ -44,7 +44,7 @@ def test_law_of_v(key, y):
         wrong_mode = Latents((jnp.full((ROWS, 1), -3.0),), ())
 
         def step(latents, key):
-            return refresh(key, theta, latents, x, target, hard_tanh, tries=4), None
+            return refresh(key, theta, latents, x, target, hard_tanh, tries=4)[0], None
 
         latents, _ = jax.lax.scan(step, wrong_mode, jax.random.split(key, 60))
         p = kstest(np.asarray(latents.v[0][:, 0]), conditional_cdf(0.3, y)).pvalue
@@ -62,5 +62,7 @@ def test_fresh_paths_follow_the_model(key):
 def test_without_tries_nothing_moves(key):
     with numerics():
         latents = Latents((jnp.ones((3, 1)),), ())
-        same = refresh(key, two_modes(), latents, jnp.ones((3, 1)), jnp.ones((3, 1)), hard_tanh, 0)
+        same, _ = refresh(
+            key, two_modes(), latents, jnp.ones((3, 1)), jnp.ones((3, 1)), hard_tanh, 0
+        )
     assert same is latents

@@ -5,10 +5,12 @@ import click
 from .. import __version__
 from .app import Commands
 from .demo import demo
+from .explore import explore
 from .fit import fit
 from .judge import diagnose, influence, score
 from .plot import plot
 from .predict import predict
+from .report import report
 from .resume import resume
 
 
@@ -23,5 +25,5 @@ def main() -> None:
     """
 
 
-for command in (demo, fit, predict, score, diagnose, plot, influence, resume):
+for command in (demo, fit, predict, score, diagnose, plot, report, explore, influence, resume):
     main.add_command(command)

@@ -56,8 +56,8 @@ class BDeepNoiseRegressor(PosteriorInsights, DensityRegressor):
         Folder to which the chains are written every few seconds; a fit that it holds, of the same
         data and settings, is continued.
     progress : None, bool or function
-        None shows a bar on a terminal, True also writes lines elsewhere; a function is called with
-        (sweeps done, sweeps in all, posterior).
+        None shows a bar on a terminal or in a notebook, True also writes lines elsewhere; a
+        function is called with (sweeps done, sweeps in all, posterior).
     random_state : int, RandomState or None
         Seed of everything random.
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from ..inference import arviz
+from ..inference import arviz, notebook
 from ..inference.diagnostics import Diagnostics, diagnose
 from ..inference.posterior import Posterior
 from ..prediction import credible
@@ -46,6 +46,22 @@ class PosteriorInsights:
     def _training_densities(self, rows: Any) -> tuple[DrawDensities, np.ndarray]:
         """The law of every draw at training rows, and their y (n, Q) in the user's units."""
         raise NotImplementedError
+
+    def _html_repr(self) -> str:
+        """scikit-learn's own picture of an estimator, and below it what was fitted."""
+        # A mixin left of scikit-learn's base, which has the method.
+        theirs: str = super()._html_repr()  # type: ignore[misc]
+        if not hasattr(self, "seed_"):
+            return theirs
+        found = self._diagnostics
+        draws = self.posterior_.run.n_draws
+        pairs = {
+            "fitted on": f"{len(self._y):,} rows, {len(self.encoder_.columns)} columns",
+            "posterior": f"{len(self.chain_weights_)} chains, {draws} draws each",
+            "seed": self.posterior_.plan.seed,
+            "chains": "not judged yet: see .diagnostics_" if found is None else found.verdict,
+        }
+        return theirs + notebook.facts("Fitted", pairs.items())
 
     def predict_above(self, X: Any, c: ArrayLike, level: float = 0.95) -> np.ndarray:
         """P(y >= c | x) with a credible interval.

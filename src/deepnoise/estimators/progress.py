@@ -1,4 +1,4 @@
-"""Showing how far a fit has come: a rich bar, lines of text, or the user's own function."""
+"""How far a fit has come: a bar on a terminal or in a notebook, lines of text, or a function."""
 
 import sys
 import time
@@ -23,13 +23,43 @@ def reporting(progress: Any) -> Iterator[Report | None]:
         raise ValueError(f"progress must be None, True, False or a function; got {progress!r}")
     terminal = sys.stderr is not None and sys.stderr.isatty()
     bar = terminal and find_spec("rich") is not None
-    if progress is False or (progress is None and not bar):
+    notebook = in_notebook()
+    if progress is False or (progress is None and not bar and not notebook):
         yield None
+    elif notebook:
+        yield _display()
     elif bar:
         with _bar() as report:
             yield report
     else:
         yield _lines()
+
+
+def in_notebook() -> bool:
+    """Whether a notebook shows what we display; IPython is looked at only if it is loaded."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return shell is not None and hasattr(shell, "kernel")
+
+
+def _display() -> Report:
+    """A bar in the cell, renewed in place; it needs no widgets, and stays as it ended."""
+    from IPython.display import HTML, display
+
+    speed = Speed()
+    shown = display(HTML(_element(0, 1, "compiling")), display_id=True)
+
+    def report(done: int, total: int, _: Posterior) -> None:
+        shown.update(HTML(_element(done, total, _left(done, total, speed(done)))))
+
+    return report
+
+
+def _element(done: int, total: int, text: str) -> str:
+    return (
+        f'<progress aria-label="sampling" value="{done}" max="{total}" style="width:20em">'
+        f"</progress> {text}"
+    )
 
 
 @contextmanager
@@ -63,11 +93,14 @@ def _lines() -> Report:
         if now - last < SECONDS_A_LINE and done < total:
             return
         last = now
-        rate = speed(done)
-        left = f", {(total - done) / rate:.0f} s left" if rate and done < total else ""
-        sys.stderr.write(f"{done}/{total} sweeps, {rate:.0f}/s{left}\n")
+        sys.stderr.write(_left(done, total, speed(done)) + "\n")
 
     return report
+
+
+def _left(done: int, total: int, rate: float) -> str:
+    left = f", {(total - done) / rate:.0f} s left" if rate and done < total else ""
+    return f"{done}/{total} sweeps, {rate:.0f}/s{left}"
 
 
 class Speed:

@@ -24,16 +24,18 @@ from ..model.conditionals import (
 )
 from ..model.gaussian import after, sample_rows, sample_weights
 from ..model.network import Latents, Prior, Scales, Theta, pre_activation, simulate
+from .unseen import ALL_SEEN, Unseen
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class GibbsState:
-    """Everything that a sweep redraws, of one chain."""
+    """Everything that a chain redraws; a sweep keeps ``unseen``."""
 
     theta: Theta
     scales: Scales
     latents: Latents
+    unseen: Unseen = ALL_SEEN
 
 
 def sweep(
@@ -72,7 +74,7 @@ def sweep(
     settled = after(tau2, latents.u[-1]) if latents.u else tau2
     weights = draw_weights(key_w, *latents.clamp(x, y), settled, scales)
     beta, gamma = _keep_if(hold, (old.beta, old.gamma), weights)
-    return GibbsState(Theta(beta, gamma, tau2, sigma2), scales, latents)
+    return GibbsState(Theta(beta, gamma, tau2, sigma2), scales, latents, state.unseen)
 
 
 def draw_weights(key, v, u, tau2, scales: Scales):
@@ -124,9 +126,11 @@ def draw_u(key, theta: Theta, v, h):
     return tuple(sample_rows(key, laws)) if laws else ()
 
 
-def init(key: jax.Array, theta: Theta, scales: Scales, x, h: PiecewiseLinear) -> GibbsState:
+def init(
+    key: jax.Array, theta: Theta, scales: Scales, x, h: PiecewiseLinear, unseen: Unseen = ALL_SEEN
+) -> GibbsState:
     """A start at a given Theta, its latents simulated forward; sweeps with ``hold`` settle them."""
-    return GibbsState(theta, scales, simulate(key, theta, x, h)[0])
+    return GibbsState(theta, scales, simulate(key, theta, x, h)[0], unseen)
 
 
 def _keep_if(hold, old, new):

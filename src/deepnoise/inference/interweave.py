@@ -18,6 +18,7 @@ from ..model.gaussian import sample_rows
 from ..model.inverse_gamma import InverseGamma
 from ..model.marginal import last_log_likelihood
 from ..model.network import Arrays, Latents, Prior, Theta, pre_activation
+from ..model.outcome import Seen
 
 
 @jax.tree_util.register_dataclass
@@ -63,7 +64,7 @@ def from_position(position: Theta) -> Theta:
 
 
 def log_density(
-    position: Theta, noises: Noises, x: jax.Array, y: jax.Array, prior: Prior, h: PiecewiseLinear
+    position: Theta, noises: Noises, x: jax.Array, y: Seen, prior: Prior, h: PiecewiseLinear
 ) -> jax.Array:
     """log p(position, y | e, d), u_L, ρ² and ξ² integrated out, up to a constant."""
     theta = from_position(position)
@@ -82,8 +83,8 @@ def log_prior(position: Theta, prior: Prior) -> jax.Array:
     return total
 
 
-def log_likelihood(theta: Theta, noises: Noises, x, y, h: PiecewiseLinear) -> jax.Array:
-    """log N(y; β_L h(v_{L-1}) + γ_L, T_L + β_L Σ_{L-1} β_Lᵀ) summed over rows."""
+def log_likelihood(theta: Theta, noises: Noises, x, y: Seen, h: PiecewiseLinear) -> jax.Array:
+    """log N(y; β_L h(v_{L-1}) + γ_L, T_L + β_L Σ_{L-1} β_Lᵀ), or its mass, summed over rows."""
     top = h(rebuild(theta, noises, x, h).v[-1]) if theta.L else x
     return jnp.sum(last_log_likelihood(theta, top, y))
 

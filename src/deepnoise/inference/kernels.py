@@ -1,6 +1,6 @@
 """Markov kernels: what one step of a chain is.  Kernels are hashable: compiled code is reused."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -11,19 +11,14 @@ from jax.flatten_util import ravel_pytree
 
 from ..model.activation import PiecewiseLinear
 from ..model.network import Prior, Scales, Theta
+from ..model.outcome import Seen
 from . import gibbs, interweave
 from .gibbs import GibbsState
 from .refresh import refresh
+from .unseen import ALL_SEEN, Beside, Data, complete, draw_y_above, propose_x
 
-
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class Data:
-    """What a chain is conditioned on: the same rows for every chain, a prior for each."""
-
-    x: jax.Array
-    y: jax.Array
-    prior: Prior
+# fold_in(key of a step, UNSEEN) serves what was not seen; the step itself splits its key.
+UNSEEN = 2**32 - 1
 
 
 @dataclass(frozen=True)
@@ -34,15 +29,24 @@ class GibbsKernel:
     settle: int = 20
     rows: int | None = None
 
-    def init(self, key: jax.Array, theta: Theta, scales: Scales, data: Data) -> GibbsState:
-        return gibbs.init(key, theta, scales, data.x, self.h)
+    def init(self, key, theta: Theta, scales: Scales, data: Data, unseen=ALL_SEEN) -> GibbsState:
+        return gibbs.init(key, theta, scales, unseen.complete(data)[0], self.h, unseen)
 
     def step(self, key: jax.Array, t: jax.Array, state: GibbsState, data: Data) -> GibbsState:
         hold = t < self.settle
-        return gibbs.sweep(key, state, data.x, data.y, data.prior, self.h, hold, self.rows)
+        x, y = state.unseen.complete(data)
+        swept = gibbs.sweep(key, state, x, y, data.prior, self.h, hold, self.rows)
+        return _completed(jax.random.fold_in(key, UNSEEN), swept, data)
 
     def theta(self, state: GibbsState) -> Theta:
         return state.theta
+
+    def beside(self, state: GibbsState) -> Beside:
+        return state.unseen.beside
+
+
+def _completed(key, state: GibbsState, data: Data) -> GibbsState:
+    return replace(state, unseen=complete(key, state.theta, state.latents, state.unseen, data))
 
 
 @jax.tree_util.register_dataclass
@@ -77,8 +81,10 @@ class InterweavedKernel:
     tries: int = 4
     target: float = 0.75
 
-    def init(self, key: jax.Array, theta: Theta, scales: Scales, data: Data) -> InterweavedState:
-        start = gibbs.init(key, theta, scales, data.x, self.h)
+    def init(
+        self, key, theta: Theta, scales: Scales, data: Data, unseen=ALL_SEEN
+    ) -> InterweavedState:
+        start = gibbs.init(key, theta, scales, unseen.complete(data)[0], self.h, unseen)
         size = sum(a.size for a in jax.tree.leaves(theta))
         dtype = theta.gamma[0].dtype
         step_size = jax.tree.map(lambda a: jnp.asarray(a, dtype), self._dual_averaging()[0](0.02))
@@ -87,23 +93,31 @@ class InterweavedKernel:
 
     def step(self, key, t, state: InterweavedState, data: Data) -> InterweavedState:
         key_move, key_paths, key_u, key_sweep = jax.random.split(key, 4)
-        hold, old, x, y = t < self.settle, state.gibbs, data.x, data.y
+        key_x, key_y, key_rest = jax.random.split(jax.random.fold_in(key, UNSEEN), 3)
+        hold, old, unseen = t < self.settle, state.gibbs, state.gibbs.unseen
+        (x, y), evidence = unseen.complete(data), unseen.evidence(data)
         noises = interweave.standardise(old.theta, *old.latents.clamp(x, y), self.h)
-        moved, tuning = self.move(key_move, t, state, noises, data)
+        moved, tuning = self.move(key_move, t, state, noises, x, evidence, data.prior)
         theta = jax.tree.map(lambda a, b: jnp.where(hold, a, b), old.theta, moved)
         paths = interweave.rebuild(theta, noises, x, self.h)
-        paths = refresh(key_paths, theta, paths, x, y, self.h, self.tries)
+        others = propose_x(key_x, unseen, data, self.tries)
+        paths, x = refresh(key_paths, theta, paths, x, evidence, self.h, self.tries, others)
+        unseen = unseen if unseen.x is None else replace(unseen, x=x)
+        unseen = draw_y_above(key_y, theta, paths.v, unseen, data, self.h)
+        y = unseen.complete(data)[1]
         latents = interweave.redraw_last(key_u, theta, paths, y, self.h)
-        start = GibbsState(theta, old.scales, latents)
+        start = GibbsState(theta, old.scales, latents, unseen)
         swept = gibbs.sweep(key_sweep, start, x, y, data.prior, self.h, hold)
-        return InterweavedState(swept, tuning)
+        return InterweavedState(_completed(key_rest, swept, data), tuning)
 
-    def move(self, key, t, state: InterweavedState, noises, data: Data) -> tuple[Theta, Tuning]:
+    def move(
+        self, key, t, state: InterweavedState, noises, x, y: Seen, prior: Prior
+    ) -> tuple[Theta, Tuning]:
         """One Hamiltonian trajectory on Theta given the standardised noises."""
         theta, tuning = state.gibbs.theta, state.tuning
 
         def log_density(position):
-            return interweave.log_density(position, noises, data.x, data.y, data.prior, self.h)
+            return interweave.log_density(position, noises, x, y, prior, self.h)
 
         start = hmc.init(interweave.to_position(theta), log_density)
         score = ravel_pytree(start.logdensity_grad)[0]
@@ -143,3 +157,6 @@ class InterweavedKernel:
 
     def theta(self, state: InterweavedState) -> Theta:
         return state.gibbs.theta
+
+    def beside(self, state: InterweavedState) -> Beside:
+        return state.gibbs.unseen.beside

@@ -4,12 +4,17 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from ..model.activation import piecewise_linear
-from .posterior import INITS, SAMPLERS, Plan
+from .posterior import INITS, OUTCOMES, SAMPLERS, Plan
 from .priors import NAMES, PriorSpec
 from .warmstart import WarmStart
 
-LEAST = {"chains": 1, "warmup": 0, "draws": 0, "thin": 1, "seed": 0}
-CHOICES = {"init": INITS, "sampler": SAMPLERS, "dtype": ("float32", "float64")}
+LEAST = {"chains": 1, "warmup": 0, "draws": 0, "thin": 1, "seed": 0, "levels": 0}
+CHOICES = {
+    "init": INITS,
+    "sampler": SAMPLERS,
+    "dtype": ("float32", "float64"),
+    "outcome": OUTCOMES,
+}
 
 
 def plan_to_json(plan: Plan) -> dict[str, Any]:

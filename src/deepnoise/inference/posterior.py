@@ -9,25 +9,32 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..model.activation import PiecewiseLinear
+from ..model.covariates import Missing
 from ..model.network import Prior, Scales, Theta, sample_prior
-from . import warmstart
-from .kernels import Data, GibbsKernel, InterweavedKernel
-from .priors import PriorSpec, build_prior
+from . import notebook, unseen, warmstart
+from .kernels import GibbsKernel, InterweavedKernel
+from .priors import PriorSpec, build_prior, with_unit_noise
 from .runtime import numerics
 from .sampling import CHAIN_AXES, Run, chain_keys, sample
+from .unseen import Data
 from .warmstart import WarmStart
 
 INITS = ("gradient", "prior")
 SAMPLERS = ("interweaved", "gibbs")
-# Sweep t of a chain uses fold_in(key, t); these t are kept for its start and its first latents.
-RESERVED = (2**32 - 1, 2**32 - 2)
+OUTCOMES = ("real", "ordered", "choice")
+# Sweep t of a chain uses fold_in(key, t); these t are kept for its start, its first latents and
+# its first completion of what was not seen.
+RESERVED = (2**32 - 1, 2**32 - 2, 2**32 - 3)
 # Chain c uses fold_in(key(seed), c); this number is no chain's (nor the prediction's, 2**32 - 1).
 FOLDS = 2**32 - 2
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that, with the rows, determines the draws."""
+    """Everything that, with the rows, determines the draws.
+
+    ``outcome`` is "real", "ordered" (``levels`` of one) or "choice" (of one among ``levels``).
+    """
 
     hidden: tuple[int, ...]
     h: PiecewiseLinear
@@ -41,6 +48,13 @@ class Plan:
     sampler: str = "interweaved"
     dtype: str = "float32"
     warmstart: WarmStart = field(default_factory=WarmStart)
+    outcome: str = "real"
+    levels: int = 0
+
+    def widths(self, x, y) -> tuple[int, ...]:
+        """(P, K_0, ..., K_{L-1}, Q) for rows x and what was seen of y."""
+        seen = {"real": jax.tree.leaves(y)[0].shape[-1], "ordered": 1, "choice": self.levels}
+        return (x.shape[-1], *self.hidden, seen[self.outcome])
 
     def program(self) -> "Plan":
         """The plan less what compiled code does not depend on."""
@@ -78,17 +92,48 @@ class Posterior:
             raise ValueError("this run was stopped before the first draw was kept: resume it")
         return self.run.draws
 
+    def _repr_html_(self) -> str:
+        plan, theta = self.plan, self.start.theta
+        parameters = sum(a.size // plan.chains for a in jax.tree.leaves(theta))
+        layers = (theta.beta[0].shape[-1], *(a.shape[-1] for a in theta.gamma))
+        pairs = {
+            "chains": plan.chains,
+            "draws": f"{self.run.n_draws} a chain, of {plan.draws}",
+            "sweeps": f"{self.run.t} a chain: {plan.warmup} of warm-up, a draw every {plan.thin}",
+            "layers": " → ".join(map(str, layers)),
+            "parameters": f"{parameters:,} a draw",
+            "prior": plan.prior,
+            "sampler": f"{plan.sampler}, {plan.dtype}",
+            "seed": plan.seed,
+        }
+        return notebook.facts("Posterior", pairs.items())
+
     def flat(self) -> Theta:
         """Draws of all chains on one axis."""
         return jax.tree.map(lambda a: a.reshape(-1, *a.shape[2:]), self.draws)
 
 
+def observed(plan: Plan, x: np.ndarray, y: Any) -> tuple[jax.Array, Any, Missing | None]:
+    """Rows as a chain sees them: x (N, P) with its NaN taken out, y or what was seen of it."""
+    gaps = np.isnan(x)
+    rows = np.flatnonzero(gaps.any(axis=1))
+    missing = Missing(jnp.asarray(rows), jnp.asarray(gaps[rows])) if rows.size else None
+
+    def converted(a):
+        return jnp.asarray(a, plan.dtype if np.issubdtype(np.asarray(a).dtype, float) else int)
+
+    return jnp.asarray(np.where(gaps, 0, x), plan.dtype), jax.tree.map(converted, y), missing
+
+
 def fit(
-    plan: Plan, x: np.ndarray, y: np.ndarray, on_segment: Callable[[Posterior], None] | None = None
+    plan: Plan, x: np.ndarray, y: Any, on_segment: Callable[[Posterior], None] | None = None
 ) -> Posterior:
-    """Draw from the posterior of rows x (N, P) and y (N, Q), both standardised by the caller."""
+    """Draw from the posterior of rows x (N, P), NaN where missing, and of y (N, Q) or Seen of it.
+
+    Both are standardised by the caller.
+    """
     with numerics():
-        rows = jnp.asarray(x, plan.dtype), jnp.asarray(y, plan.dtype)
+        rows = observed(plan, x, y)
         start, state = jax.jit(begin, static_argnums=0)(plan.program(), plan.seed, *rows)
         return resume(Posterior(plan, start, Run(state, 0)), x, y, plan.draws, on_segment)
 
@@ -96,15 +141,15 @@ def fit(
 def resume(
     posterior: Posterior,
     x: np.ndarray,
-    y: np.ndarray,
+    y: Any,
     draws: int,
     on_segment: Callable[[Posterior], None] | None = None,
 ) -> Posterior:
     """Continue until ``draws`` draws a chain are kept; equals a run that never stopped."""
     plan = posterior.plan
     with numerics():
-        rows = jnp.asarray(x, plan.dtype), jnp.asarray(y, plan.dtype)
-        data = Data(*rows, chain_priors(plan, posterior.start.theta, *rows))
+        rows, seen, missing = observed(plan, x, y)
+        data = Data(rows, seen, chain_priors(plan, posterior.start.theta, rows, seen), missing)
         keys = chain_keys(plan.seed, plan.chains)
 
         def report(run: Run) -> None:
@@ -117,36 +162,52 @@ def resume(
         return replace(posterior, run=run)
 
 
-def begin(plan: Plan, seed: jax.Array | int, x: jax.Array, y: jax.Array) -> tuple[Start, Any]:
+def begin(
+    plan: Plan, seed: jax.Array | int, x: jax.Array, y: Any, missing: Missing | None = None
+) -> tuple[Start, Any]:
     """Where the chains start, and their state there.  Pure: may be mapped over data sets."""
     keys = chain_keys(seed, plan.chains)
-    key_start, key_state = jax.vmap(
+    key_start, key_state, key_unseen = jax.vmap(
         lambda key: [jax.random.fold_in(key, t) for t in RESERVED], out_axes=0
     )(keys)
     fold_key = jax.random.fold_in(jax.random.key(seed), FOLDS)
-    start = find_start(plan, fold_key, key_start, x, y)
-    data = Data(x, y, chain_priors(plan, start.theta, x, y))
-    init = jax.vmap(plan.kernel().init, in_axes=(0, 0, 0, CHAIN_AXES))
-    return start, init(key_state, start.theta, start.scales, data)
+    rows = Data(x, y, None, missing)  # type: ignore[arg-type]
+    outcomes = plan.widths(x, y)[-1]
+    complete = jax.vmap(lambda key: unseen.begin(key, rows, outcomes, plan.levels))(key_unseen)
+    start = find_start(plan, fold_key, key_start, rows, complete)
+    data = Data(x, y, chain_priors(plan, start.theta, x, y), missing)
+    init = jax.vmap(plan.kernel().init, in_axes=(0, 0, 0, CHAIN_AXES, 0))
+    return start, init(key_state, start.theta, start.scales, data, complete)
 
 
-def find_start(plan: Plan, fold_key, keys, x, y) -> Start:
+def find_start(plan: Plan, fold_key, keys, rows: Data, complete: unseen.Unseen) -> Start:
     """Gradient fits (one fold a chain) or prior draws; the first sweep draws rho2 and xi2."""
-    widths = (x.shape[1], *plan.hidden, y.shape[1])
+    x, widths = rows.x, plan.widths(rows.x, rows.y)
     if plan.init == "prior":
-        prior = build_prior(plan.prior, widths, plan.dtype)
+        prior = build_plan_prior(plan, widths)
         theta, scales = jax.vmap(lambda key: sample_prior(key, prior, widths, x.dtype))(keys)
         return Start(theta, scales, jnp.full(plan.chains, jnp.nan))
     train, held = warmstart.folds(fold_key, len(x), plan.chains)
-    theta, loss = warmstart.fit(keys, x, y, train, held, plan.hidden, plan.h, plan.warmstart)
+
+    def one_chain(key, train, held, complete):
+        x, y = complete.complete(rows)[0], complete.seen(rows)
+        return warmstart.fit(key, x, y, train, held, widths, plan.h, plan.warmstart)
+
+    theta, loss = jax.vmap(one_chain)(keys, train, held, complete)
     ones = Scales(jax.tree.map(jnp.ones_like, theta.beta), jax.tree.map(jnp.ones_like, theta.gamma))
     return Start(theta, ones, loss)
 
 
+def build_plan_prior(plan: Plan, widths: tuple[int, ...], rows: int = 0, start=None) -> Prior:
+    """The plan's prior; utilities of levels and classes have noise of about 1, their unit."""
+    prior = build_prior(plan.prior, widths, plan.dtype, rows, start)
+    return prior if plan.outcome == "real" else with_unit_noise(prior)
+
+
 def chain_priors(plan: Plan, theta: Theta, x, y) -> Prior:
     """The prior with a leading chain axis; only "anchored" differs between chains."""
-    widths = (x.shape[1], *plan.hidden, y.shape[1])
+    widths = plan.widths(x, y)
     if plan.prior == "anchored":
-        return jax.vmap(lambda one: build_prior("anchored", widths, plan.dtype, len(x), one))(theta)
-    prior = build_prior(plan.prior, widths, plan.dtype)
+        return jax.vmap(lambda one: build_plan_prior(plan, widths, len(x), one))(theta)
+    prior = build_plan_prior(plan, widths)
     return jax.tree.map(lambda a: jnp.broadcast_to(a, (plan.chains, *a.shape)), prior)

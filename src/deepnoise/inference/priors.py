@@ -40,6 +40,8 @@ PAPER = PriorSpec(*[(0.001, 0.001)] * 4)
 WEIGHT_A = 5.0
 # Noise variances: most of the mass near (0.02)², a tail that leaves room for units that need noise.
 NOISE = (2.0, 0.0008)
+# Of utilities: IG(50, 50), a standard deviation within a tenth or so of 1.
+UNIT_NOISE = 50.0
 
 
 def build_prior(
@@ -77,6 +79,13 @@ def default_prior(widths: tuple[int, ...], dtype) -> Prior:
         preact=tuple(law(*NOISE) for _ in layers),
         postact=tuple(law(*NOISE) for _ in layers[:-1]),
     )
+
+
+def with_unit_noise(prior: Prior) -> Prior:
+    """The prior with τ²_L near 1, the unit of utilities that are seen only through a class."""
+    last = prior.preact[-1]
+    unit = InverseGamma(jnp.full_like(last.a, UNIT_NOISE), jnp.full_like(last.b, UNIT_NOISE))
+    return Prior(prior.weight, prior.bias, (*prior.preact[:-1], unit), prior.postact)
 
 
 def same_everywhere(spec: PriorSpec, widths: tuple[int, ...], dtype) -> Prior:

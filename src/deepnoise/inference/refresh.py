@@ -12,16 +12,27 @@ import numpy as np
 from ..model.activation import PiecewiseLinear
 from ..model.marginal import last_log_likelihood
 from ..model.network import Latents, Theta
+from ..model.outcome import Seen
 from ..model.random import normals
 from .interweave import Noises, rebuild
 
 
 def refresh(
-    key: jax.Array, theta: Theta, latents: Latents, x, y, h: PiecewiseLinear, tries: int
-) -> Latents:
-    """``latents`` of ``rebuild`` (without u_L), each row's path possibly replaced."""
+    key: jax.Array,
+    theta: Theta,
+    latents: Latents,
+    x: jax.Array,
+    y: Seen,
+    h: PiecewiseLinear,
+    tries: int,
+    others: jax.Array | None = None,
+) -> tuple[Latents, jax.Array]:
+    """``latents`` of ``rebuild`` (without u_L) and x, each row's path possibly replaced.
+
+    ``others`` (tries, N, P) are inputs drawn from their own law, for paths that start elsewhere.
+    """
     if theta.L == 0 or tries == 0:
-        return latents
+        return latents, x
 
     def score(key, path: Latents):
         weight = last_log_likelihood(theta, h(path.v[-1]), y)
@@ -30,14 +41,18 @@ def refresh(
     def compete(i, carry):
         best, kept = carry
         key_path, key_score = jax.random.split(jax.random.fold_in(key, i))
-        path = rebuild(theta, draw_noises(key_path, theta, len(x)), x, h)
+        start = x if others is None else others[i]
+        path = rebuild(theta, draw_noises(key_path, theta, len(x)), start, h)
         mark = score(key_score, path)
         won = (mark > best)[:, None]
-        kept = jax.tree.map(lambda new, old: jnp.where(won, new, old), path, kept)
+        trial = path, None if others is None else start
+        kept = jax.tree.map(lambda new, old: jnp.where(won, new, old), trial, kept)
         return jnp.maximum(mark, best), kept
 
-    start = score(jax.random.fold_in(key, tries), latents), latents
-    return jax.lax.fori_loop(0, tries, compete, start)[1]
+    first = score(jax.random.fold_in(key, tries), latents)
+    carry = first, (latents, None if others is None else x)
+    latents, moved = jax.lax.fori_loop(0, tries, compete, carry)[1]
+    return latents, x if moved is None else moved
 
 
 def draw_noises(key: jax.Array, theta: Theta, rows: int) -> Noises:

@@ -15,11 +15,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..model.network import Theta
-from .kernels import Data
+from .unseen import NOTHING, Beside, Data
 
 SEGMENT = 64
 SECONDS_A_SEGMENT = 0.5
-CHAIN_AXES = Data(x=None, y=None, prior=0)  # type: ignore[arg-type]
+CHAIN_AXES = Data(x=None, y=None, prior=0, missing=None)  # type: ignore[arg-type]
 
 
 @jax.tree_util.register_dataclass
@@ -30,6 +30,7 @@ class Run:
     state: Any
     t: int
     draws: Theta | None = None
+    beside: Beside = NOTHING
 
     @property
     def n_draws(self) -> int:
@@ -55,10 +56,11 @@ def advance(kernel, thin: int, keys, state, t, count, data):
         def body(d, carry):
             state, kept = carry
             state = jax.lax.fori_loop(d * thin, (d + 1) * thin, sweep, state)
-            kept = jax.tree.map(lambda k, a: k.at[d].set(a), kept, kernel.theta(state))
+            kept = jax.tree.map(lambda k, a: k.at[d].set(a), kept, of(state))
             return state, kept
 
-        empty = jax.tree.map(lambda a: jnp.zeros((SEGMENT, *a.shape), a.dtype), kernel.theta(state))
+        of = lambda state: (kernel.theta(state), kernel.beside(state))  # noqa: E731
+        empty = jax.tree.map(lambda a: jnp.zeros((SEGMENT, *a.shape), a.dtype), of(state))
         return jax.lax.fori_loop(0, count, body, (state, empty))
 
     return jax.vmap(one_chain, in_axes=(0, 0, CHAIN_AXES))(keys, state, data)
@@ -89,11 +91,11 @@ def sample(
             began = time.perf_counter()
             t, n = np.int64(run.t), np.int64(count)
             state, new = jax.block_until_ready(advance(kernel, thin, keys, run.state, t, n, data))
-            kept = run.draws
+            kept = run.draws, run.beside
             if not warming:
-                buffer = buffer or _with_room(kept, new, draws)
+                buffer = buffer or _with_room(run, new, draws)
                 kept = _placed(buffer, new, run.n_draws, count)
-            run = Run(state, run.t + count * thin, kept)
+            run = Run(state, run.t + count * thin, *kept)
             if on_segment is not None:
                 on_segment(run)
             size = _next_size(size, count, time.perf_counter() - began)
@@ -110,16 +112,16 @@ def _next_size(size: int, count: int, took: float) -> int:
     return max(size // 2, 1) if took > 2 * SECONDS_A_SEGMENT else size
 
 
-def _with_room(kept: Theta | None, new: Theta, total: int) -> Theta:
+def _with_room(run: Run, new, total: int):
     """Buffers for all draws, owned by one call of ``sample``, the kept draws copied into them."""
     shaped = lambda a: np.empty((a.shape[0], total, *a.shape[2:]), a.dtype)  # noqa: E731
     buffer = jax.tree.map(shaped, new)
-    if kept is not None:
-        _placed(buffer, kept, 0, kept.beta[0].shape[1])
+    if run.n_draws:
+        _placed(buffer, (run.draws, run.beside), 0, run.n_draws)
     return buffer
 
 
-def _placed(buffer: Theta, new: Theta, start: int, count: int) -> Theta:
+def _placed(buffer, new, start: int, count: int):
     """The draws up to ``start + count``, views of the buffers, the last ``count`` from ``new``."""
 
     def place(room, values):

@@ -28,6 +28,7 @@ from .plan_json import plan_from_json, plan_to_json
 from .posterior import Plan, Posterior
 from .sampling import Run
 from .structure import Sizes, layout, named, rebuild, structure_of, with_axis
+from .unseen import NOTHING, Beside
 
 MAX_BLOCKS = 64
 Groups = Mapping[str, Mapping[str, np.ndarray]]
@@ -101,7 +102,7 @@ def _write(folder: Path, posterior: Posterior, header, extra: Groups, known: Man
     blocks = known.blocks if known.draws <= run.n_draws and len(known.blocks) < MAX_BLOCKS else ()
     kept = sum(block.count for block in blocks)
     if kept < run.n_draws:
-        fresh = {name: a[:, kept:] for name, a in _arrays(run.draws).items()}
+        fresh = {name: a[:, kept:] for name, a in _arrays((run.draws, run.beside)).items()}
         file = write_arrays(folder, f"draws-{len(blocks):05d}", fresh)
         blocks = (*blocks, Block(file, run.n_draws - kept))
     files = {"state": write_arrays(folder, "state", _arrays(run.state))}
@@ -173,7 +174,7 @@ def _read(folder: Path, contents: _Contents, header: dict, lazy: bool) -> Stored
     run = Run(
         load("state", structure.state),
         contents.sweeps,
-        _joined(list(_map_blocks(folder, manifest, structure.theta)), lazy),
+        *_joined(list(_map_blocks(folder, manifest, structure.draws)), lazy),
     )
     extra = {
         name: {key: np.array(a) for key, a in map_arrays(folder, entry).items()}
@@ -190,15 +191,15 @@ def iter_draw_blocks(folder: Path | str, size: int = 64) -> Iterator[Theta]:
     contents = _decode(folder, read_header(folder))
     for entry in contents.manifest.entries():
         check_file(folder, entry)
-    theta = structure_of(contents.plan, contents.sizes).theta
-    for block in _map_blocks(folder, contents.manifest, theta):
+    draws = structure_of(contents.plan, contents.sizes).draws
+    for block, _ in _map_blocks(folder, contents.manifest, draws):
         for first in range(0, block.gamma[0].shape[1], size):
             yield jax.tree.map(lambda a: np.array(a[:, first : first + size]), block)  # noqa: B023
 
 
-def _map_blocks(folder: Path, manifest: Manifest, theta: Theta) -> Iterator[Theta]:
+def _map_blocks(folder: Path, manifest: Manifest, draws) -> Iterator[tuple[Theta, Beside]]:
     for block in manifest.blocks:
-        yield _mapped(folder, block.file, with_axis(theta, 1, block.count))
+        yield _mapped(folder, block.file, with_axis(draws, 1, block.count))
 
 
 def _mapped(folder: Path, entry: Entry, tree):
@@ -209,10 +210,11 @@ def _copied(tree):
     return jax.tree.map(np.array, tree)
 
 
-def _joined(blocks: list[Theta], lazy: bool) -> Theta | None:
-    if len(blocks) <= 1:
-        draws = blocks[0] if blocks else None
-        return draws if lazy else _copied(draws)
+def _joined(blocks: list[tuple[Theta, Beside]], lazy: bool) -> tuple[Theta | None, Beside]:
+    if not blocks:
+        return None, NOTHING
+    if len(blocks) == 1:
+        return blocks[0] if lazy else _copied(blocks[0])
     return jax.tree.map(lambda *parts: np.concatenate(parts, axis=1), *blocks)
 
 

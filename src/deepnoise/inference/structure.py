@@ -7,28 +7,37 @@ from typing import Any
 import jax
 import numpy as np
 
+from ..model.covariates import InputLaw
 from ..model.network import Scales, Theta
 from .array_file import Layout
-from .kernels import Data
 from .posterior import Plan, Posterior, Start
 from .runtime import numerics
+from .unseen import Beside, Data, Unseen
 
 FLOATS = ("float32", "float64")
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Rows, columns of x and columns of y; no rows where no latents are kept."""
+    """Rows, columns of x and columns of y; no rows where nothing is kept of them.
+
+    ``gaps`` is 1 where entries of x are missing, ``hidden`` where y was not seen exactly.
+    """
 
     rows: int
     inputs: int
     outcomes: int
+    gaps: int = 0
+    hidden: int = 0
 
     @classmethod
     def of(cls, posterior: Posterior) -> "Sizes":
-        theta = posterior.start.theta
-        rows = [a.shape[1] for name, a in named(posterior.run.state).items() if "latents." in name]
-        return cls(max(rows, default=0), theta.beta[0].shape[-1], theta.gamma[-1].shape[-1])
+        theta, state = posterior.start.theta, named(posterior.run.state)
+        kept = ("latents.", "unseen.x", "unseen.y")
+        rows = [a.shape[1] for name, a in state.items() if any(part in name for part in kept)]
+        gaps, hidden = (int(any(part in name for name in state)) for part in kept[1:])
+        widths = theta.beta[0].shape[-1], theta.gamma[-1].shape[-1]
+        return cls(max(rows, default=0), *widths, gaps, hidden)
 
     @classmethod
     def from_json(cls, raw: dict[str, int]) -> "Sizes":
@@ -46,7 +55,7 @@ class Structure:
 
     state: Any
     start: Start
-    theta: Theta
+    draws: tuple[Theta, Beside]
 
 
 def structure_of(plan: Plan, sizes: Sizes) -> Structure:
@@ -64,13 +73,25 @@ def _structure_of(plan: Plan, sizes: Sizes) -> Structure:
     weights = tuple(leaf(*pair) for pair in zip(widths[1:], widths[:-1], strict=True))
     units = tuple(leaf(k) for k in widths[1:])
     theta, scales = Theta(weights, units, units, units[:-1]), Scales(weights, units)
-    data = Data(leaf(sizes.rows, sizes.inputs), leaf(sizes.rows, sizes.outcomes), None)  # type: ignore[arg-type]
+    x, y = leaf(sizes.rows, sizes.inputs), leaf(sizes.rows, sizes.outcomes)
+    beside = Beside(
+        _input_law(sizes.inputs) if sizes.gaps else None,
+        leaf(plan.levels - 1) if plan.outcome == "ordered" else None,
+    )
+    unseen = Unseen(x if sizes.gaps else None, y if sizes.hidden else None, beside)
+    data = Data(x, y, None)  # type: ignore[arg-type]
     with numerics():
         key = jax.eval_shape(lambda: jax.random.key(0))
-        state = jax.eval_shape(plan.kernel().init, key, theta, scales, data)
-    return Structure(
-        *(with_axis(tree, 0, plan.chains) for tree in (state, Start(theta, scales, leaf()), theta))
-    )
+        state = jax.eval_shape(plan.kernel().init, key, theta, scales, data, unseen)
+    trees = state, Start(theta, scales, leaf()), (theta, beside)
+    return Structure(*(with_axis(tree, 0, plan.chains) for tree in trees))
+
+
+def _input_law(inputs: int) -> InputLaw:
+    def leaf(*shape: int) -> Any:
+        return jax.ShapeDtypeStruct(shape, "float64")
+
+    return InputLaw(leaf(inputs), leaf(inputs, inputs))
 
 
 def with_axis(tree, axis: int, size: int):

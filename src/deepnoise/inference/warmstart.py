@@ -4,7 +4,7 @@ Maximises the Monte Carlo marginal likelihood log mean_r N(y; mean_r, cov) over 
 last layer integrated exactly; the step with the best held-out fold is kept.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import jax
@@ -14,13 +14,17 @@ import optax
 from ..model.activation import PiecewiseLinear
 from ..model.marginal import path_log_likelihood
 from ..model.network import Theta
+from ..model.outcome import Seen
 from ..model.random import normals
 from .interweave import from_position
 
 
 @dataclass(frozen=True)
 class WarmStart:
-    """Settings of the gradient fit; training stops after ``patience`` checks without progress."""
+    """Settings of the gradient fit; training stops after ``patience`` checks without progress.
+
+    With ``unit_noise`` (1), τ²_L stays 1: utilities have no unit of their own.
+    """
 
     steps: int = 2000
     batch: int = 128
@@ -30,6 +34,7 @@ class WarmStart:
     check_every: int = 50
     patience: int = 12
     check_paths: int = 64
+    unit_noise: int = 0
 
     @classmethod
     def for_rows(cls, rows: int) -> "WarmStart":
@@ -90,52 +95,61 @@ def folds(key: jax.Array, rows: int, chains: int) -> tuple[jax.Array, jax.Array]
     return order[:, held:], order[:, :held]
 
 
-def fit(keys, x, y, train, held, hidden: tuple[int, ...], h: PiecewiseLinear, settings: WarmStart):
-    """One fit a chain: (Theta, held-out loss), leading axis chain.
+def fit(
+    key: jax.Array,
+    x: jax.Array,
+    y: Seen,
+    train: jax.Array,
+    held: jax.Array,
+    widths: tuple[int, ...],
+    h: PiecewiseLinear,
+    settings: WarmStart,
+) -> tuple[Theta, jax.Array]:
+    """(Theta, held-out loss) of one chain.
 
-    ``train`` (chains, n) and ``held`` (chains, m) are row numbers; with m = 0 nothing is held out
-    and the last step is kept.
+    ``train`` (n,) and ``held`` (m,) are row numbers; with m = 0 nothing is held out and the last
+    step is kept.
     """
-    widths = (x.shape[1], *hidden, y.shape[1])
     adam = optax.chain(optax.clip_by_global_norm(10.0), optax.adam(settings.rate))
 
-    def one_chain(key, train, held):
-        key_start, key_held, key_steps = jax.random.split(key, 3)
-        start = random_position(key_start, widths, settings.log_noise, x.dtype)
+    key_start, key_held, key_steps = jax.random.split(key, 3)
+    start = random_position(key_start, widths, settings.log_noise, x.dtype)
 
-        def loss(position, key, rows, paths):
-            theta = from_position(position)
-            return -jnp.mean(path_log_likelihood(key, theta, x[rows], y[rows], h, paths))
+    def theta_at(position):
+        theta = from_position(position)
+        unit = jnp.ones_like(theta.tau2[-1])
+        return replace(theta, tau2=(*theta.tau2[:-1], unit)) if settings.unit_noise else theta
 
-        def train_step(_, carry):
-            position, optimizer, step = carry
-            key_rows, key_paths = jax.random.split(jax.random.fold_in(key_steps, step))
-            picked = jax.random.randint(key_rows, (min(settings.batch, len(train)),), 0, len(train))
-            gradient = jax.grad(loss)(position, key_paths, train[picked], settings.paths)
-            change, optimizer = adam.update(gradient, optimizer)
-            return optax.apply_updates(position, change), optimizer, step + 1
+    def loss(position, key, rows, paths):
+        theta = theta_at(position)
+        seen = jax.tree.map(lambda a: a[rows], y)
+        return -jnp.mean(path_log_likelihood(key, theta, x[rows], seen, h, paths))
 
-        def check(p: Progress) -> Progress:
-            position, optimizer, step = jax.lax.fori_loop(
-                0, settings.check_every, train_step, (p.position, p.optimizer, p.step)
-            )
-            if held.size:
-                held_loss = loss(position, key_held, held, settings.check_paths)
-            else:
-                held_loss = p.best_loss - 1
-            better = held_loss < p.best_loss
-            best = jax.tree.map(lambda a, b: jnp.where(better, a, b), position, p.best)
-            stale = jnp.where(better, 0, p.stale + 1)
-            return Progress(
-                position, optimizer, best, jnp.minimum(held_loss, p.best_loss), stale, step
-            )
+    def train_step(_, carry):
+        position, optimizer, step = carry
+        key_rows, key_paths = jax.random.split(jax.random.fold_in(key_steps, step))
+        picked = jax.random.randint(key_rows, (min(settings.batch, len(train)),), 0, len(train))
+        gradient = jax.grad(loss)(position, key_paths, train[picked], settings.paths)
+        change, optimizer = adam.update(gradient, optimizer)
+        return optax.apply_updates(position, change), optimizer, step + 1
 
-        def going(p: Progress):
-            return (p.step < settings.steps) & (p.stale < settings.patience)
+    def check(p: Progress) -> Progress:
+        position, optimizer, step = jax.lax.fori_loop(
+            0, settings.check_every, train_step, (p.position, p.optimizer, p.step)
+        )
+        if held.size:
+            held_loss = loss(position, key_held, held, settings.check_paths)
+        else:
+            held_loss = p.best_loss - 1
+        better = held_loss < p.best_loss
+        best = jax.tree.map(lambda a, b: jnp.where(better, a, b), position, p.best)
+        stale = jnp.where(better, 0, p.stale + 1)
+        return Progress(position, optimizer, best, jnp.minimum(held_loss, p.best_loss), stale, step)
 
-        worst = jnp.asarray(jnp.finfo(x.dtype).max, x.dtype)
-        first = Progress(start, adam.init(start), start, worst, jnp.array(0), jnp.array(0))
-        last = jax.lax.while_loop(going, check, first)
-        return from_position(last.best), last.best_loss
+    def going(p: Progress):
+        return (p.step < settings.steps) & (p.stale < settings.patience)
 
-    return jax.vmap(one_chain)(keys, train, held)
+    worst = jnp.asarray(jnp.finfo(x.dtype).max, x.dtype)
+    first = Progress(start, adam.init(start), start, worst, jnp.array(0), jnp.array(0))
+    last = jax.lax.while_loop(going, check, first)
+    return theta_at(last.best), last.best_loss

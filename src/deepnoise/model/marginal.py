@@ -5,6 +5,7 @@ import jax.numpy as jnp
 
 from .activation import PiecewiseLinear
 from .network import LOG_2PI, Theta, pre_activation
+from .outcome import Choice, Seen, Window, log_seen
 from .random import normals
 
 
@@ -25,8 +26,11 @@ def path_means(key: jax.Array, theta: Theta, x, h: PiecewiseLinear, paths: int) 
 
 
 def path_tops(key: jax.Array, theta: Theta, x, h: PiecewiseLinear, paths: int) -> jax.Array:
-    """h(v_{L-1}) for every path and row, (paths, N, K_{L-1}); rows share a path's noise."""
-    u = x[None]
+    """h(v_{L-1}) for every path and row, (paths, N, K_{L-1}); rows share a path's noise.
+
+    x is (N, P), or (paths, N, P) where it differs from path to path.
+    """
+    u = x if x.ndim == 3 else x[None]
     for l in range(theta.L):
         e, d = normals(jax.random.fold_in(key, l), (2, paths, 1, theta.gamma[l].shape[0]), x.dtype)
         v = pre_activation(u, theta.beta[l], theta.gamma[l]) + jnp.sqrt(theta.tau2[l]) * e
@@ -35,10 +39,16 @@ def path_tops(key: jax.Array, theta: Theta, x, h: PiecewiseLinear, paths: int) -
     return u
 
 
-def last_log_likelihood(theta: Theta, top: jax.Array, y: jax.Array) -> jax.Array:
-    """log N(y; β_L top + γ_L, T_L + β_L Σ_{L-1} β_Lᵀ), (..., N); top = h(v_{L-1}) or x."""
-    residual = y - pre_activation(top, theta.beta[-1], theta.gamma[-1])
-    return log_normal_rows(residual, last_covariance(theta))
+def last_log_likelihood(theta: Theta, top: jax.Array, y: Seen) -> jax.Array:
+    """log N(y; β_L top + γ_L, T_L + β_L Σ_{L-1} β_Lᵀ), (..., N); top = h(v_{L-1}) or x.
+
+    Its mass where y is a window or a choice: exact for one outcome; several count as independent
+    given the path, which serves a start but no chain.
+    """
+    mean, cov = pre_activation(top, theta.beta[-1], theta.gamma[-1]), last_covariance(theta)
+    if isinstance(y, Window | Choice):
+        return log_seen(mean, jnp.diagonal(cov), y)
+    return log_normal_rows(y - mean, cov)
 
 
 def log_normal_rows(residual: jax.Array, cov: jax.Array) -> jax.Array:

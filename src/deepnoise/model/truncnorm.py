@@ -81,12 +81,22 @@ class Interval(NamedTuple):
     mass: jax.Array
 
 
+@jax.custom_jvp
 def log_mass(a, b):
     """log[Phi(b) - Phi(a)], a < b."""
     dtype = a.dtype.type
     t, straddles, near, far, mass = interval(depth(a, b), at_least(b - a))
     beyond = jnp.log(mass * dtype(1 / SQRT_2PI)) - dtype(0.5) * t * t
     return jnp.where(straddles, jnp.log1p((near + far) * dtype(-1 / SQRT_2PI)), beyond)
+
+
+@log_mass.defjvp
+def _log_mass_slope(primals, tangents):
+    """phi(b) db - phi(a) da over the mass, in logs."""
+    a, b = primals
+    mass = log_mass(a, b)
+    slope = lambda end: jnp.exp(-end.dtype.type(0.5) * end * end - mass) / SQRT_2PI  # noqa: E731
+    return mass, slope(b) * tangents[1] - slope(a) * tangents[0]
 
 
 def truncated_normal(u, a, b):

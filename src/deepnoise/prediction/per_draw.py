@@ -9,9 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..model.activation import PiecewiseLinear
+from ..model.covariates import InputLaw
 from ..model.marginal import last_covariance, path_means
 from ..model.network import Theta
 from .mixture_math import bucket, pad
+from .predict import filled
 
 BLOCK_VALUES = 1 << 21
 
@@ -23,6 +25,7 @@ class DrawDensities:
     All draws and rows share the noise of the paths, so what differs between draws is Θ alone.
     ``draws`` carry a leading axis (M,) and ``weights`` (M,) their probabilities; ``x`` (N, P) is
     standardised, and y = scale · (standardised y) + shift, one scale and shift an outcome.
+    Where x is NaN every path draws it from ``inputs`` (M, ...), given the rest of its row.
     """
 
     key: jax.Array
@@ -33,6 +36,7 @@ class DrawDensities:
     paths: int
     scale: np.ndarray
     shift: np.ndarray
+    inputs: InputLaw | None = None
 
     @property
     def n_outcomes(self) -> int:
@@ -46,14 +50,15 @@ class DrawDensities:
 
     def blocks(self, width: int = 1) -> Iterator[tuple[slice, np.ndarray]]:
         """Blocks of rows, and the means of every draw and path there: (B, M, R, Q)."""
-        paths = self.paths if self.draws.L else 1
+        gaps = bool(np.isnan(self.x).any())
+        paths = self.paths if self.draws.L or gaps else 1
         a_row = len(self.weights) * max(paths * self.n_outcomes, width)
         with jax.enable_x64(True):
-            draws = as_float64(self.draws)
+            draws, laws = as_float64(self.draws), as_float64(self.inputs) if gaps else None
         for rows in row_blocks(len(self.x), a_row):
             x = np.asarray(self.x[rows], float)
             with jax.enable_x64(True):
-                means = draw_means(self.key, draws, pad(x, bucket(len(x))), self.h, paths)
+                means = draw_means(self.key, draws, laws, pad(x, bucket(len(x))), self.h, paths)
             yield rows, np.asarray(means)[: len(x)] * self.scale + self.shift
 
     def credible(self, values: np.ndarray, level: float, axis: int = 1) -> np.ndarray:
@@ -65,11 +70,17 @@ class DrawDensities:
         return np.tensordot(values, self.weights, axes=(axis, 0))
 
 
-@partial(jax.jit, static_argnums=(3, 4))
-def draw_means(key, draws: Theta, x, h: PiecewiseLinear, paths: int) -> jax.Array:
+@partial(jax.jit, static_argnums=(4, 5))
+def draw_means(
+    key, draws: Theta, inputs: InputLaw | None, x, h: PiecewiseLinear, paths: int
+) -> jax.Array:
     """β_L h(v_{L-1}) + γ_L for every row, draw and path: (B, M, R, Q); draws share the noise."""
-    means = jax.lax.map(lambda theta: path_means(key, theta, x, h, paths), draws)
-    return jnp.moveaxis(means, 2, 0)
+
+    def one_draw(part):
+        theta, law = part
+        return path_means(key, theta, filled(key, x, law, paths), h, paths)
+
+    return jnp.moveaxis(jax.lax.map(one_draw, (draws, inputs)), 2, 0)
 
 
 def thinned(densities: DrawDensities, most: int) -> DrawDensities:
@@ -77,11 +88,11 @@ def thinned(densities: DrawDensities, most: int) -> DrawDensities:
     weighty = np.flatnonzero(densities.weights)
     chosen = weighty[np.linspace(0, len(weighty) - 1, min(len(weighty), most)).astype(int)]
     weights = densities.weights[chosen] / densities.weights[chosen].sum()
-    draws = jax.tree.map(lambda a: a[chosen], densities.draws)
-    return replace(densities, draws=draws, weights=weights)
+    draws, inputs = jax.tree.map(lambda a: a[chosen], (densities.draws, densities.inputs))
+    return replace(densities, draws=draws, weights=weights, inputs=inputs)
 
 
-def as_float64(draws: Theta) -> Theta:
+def as_float64(draws):
     return jax.tree.map(lambda a: jnp.asarray(a, float), draws)
 
 

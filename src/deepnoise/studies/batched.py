@@ -8,10 +8,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..inference.kernels import Data
 from ..inference.posterior import Plan, Start, begin, chain_priors
 from ..inference.runtime import numerics
 from ..inference.sampling import SEGMENT, advance, chain_keys
+from ..inference.unseen import Data
 from ..model.network import Theta
 
 
@@ -41,7 +41,7 @@ def fit_many(
         while t < plan.warmup + plan.draws * plan.thin:
             left = plan.warmup - t if t < plan.warmup else plan.warmup + plan.draws * plan.thin - t
             count = min(-(-left // plan.thin), SEGMENT)
-            state, new = run(keys, state, t, count, Data(*rows, prior))
+            state, (new, _) = run(keys, state, t, count, Data(*rows, prior))
             if t >= plan.warmup:
                 kept.append(jax.tree.map(lambda a: np.asarray(a[:, :, :count]), new))  # noqa: B023
             t += count * plan.thin

@@ -1,0 +1,179 @@
+"""What was seen of y = v_L: its value, a window around it, or which class has the largest utility.
+
+Where y was not seen exactly it is one more latent, drawn coordinate by coordinate from truncated
+normals.
+"""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .random import uniform_pair
+from .truncnorm import log_mass, log_ndtr, truncated_normal
+
+LOG_2PI = 1.8378770664093453
+# Standardised ends of windows that are open: beyond any mass, with a square that is a float32.
+FAR = 1e18
+CHOICE_NODES = 16
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Window:
+    """lower <= y <= upper, (N, Q): exact where they are equal, unseen where both are infinite."""
+
+    lower: jax.Array
+    upper: jax.Array
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Levels:
+    """Ordered levels 0..J-1, (N, 1): y of level j lies between the cut points j - 1 and j."""
+
+    level: jax.Array
+
+    def window(self, cuts: jax.Array) -> Window:
+        """The window of every row; ``cuts`` (J - 1,) increase, the first is 0 by convention."""
+        ends = jnp.concatenate([-jnp.inf * jnp.ones(1), cuts, jnp.inf * jnp.ones(1)])
+        ends = ends.astype(cuts.dtype)
+        return Window(ends[self.level], ends[self.level + 1])
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Choice:
+    """The class (N,) whose utility, one of the Q outcomes, is the largest."""
+
+    chosen: jax.Array
+
+
+Seen = jax.Array | Window | Choice
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class TruncatedNormal:
+    """N(mean, variance) on [lower, upper]; the point itself where the ends are equal."""
+
+    mean: jax.Array
+    variance: jax.Array
+    lower: jax.Array
+    upper: jax.Array
+
+    def log_prob(self, value) -> jax.Array:
+        density = log_window(self.mean, self.variance, value, value)
+        mass = log_window(self.mean, self.variance, self.lower, self.upper)
+        return jnp.where(self.lower == self.upper, 0, density - mass)
+
+    def sample(self, key) -> jax.Array:
+        sd = jnp.sqrt(self.variance)
+        a, b = _standard(self.lower, self.mean, sd), _standard(self.upper, self.mean, sd)
+        u, _ = uniform_pair(key, a.shape, a.dtype)
+        draw = self.mean + sd * truncated_normal(u, a, b)
+        return jnp.clip(draw, self.lower, self.upper)
+
+
+def log_window(mean, variance, lower, upper) -> jax.Array:
+    """log of the mass of N(mean, variance) on [lower, upper], of its density where they meet."""
+    exact = lower == upper
+    sd = jnp.sqrt(variance)
+    a = _standard(lower, mean, sd)
+    point = jnp.where(exact, a, 0)
+    density = -(point**2 + jnp.log(variance) + LOG_2PI) / 2
+    low, high = jnp.where(exact, -1, a), jnp.where(exact, 1, _standard(upper, mean, sd))
+    return jnp.where(exact, density, log_mass(low, high))
+
+
+def _standard(end, mean, sd):
+    """(end - mean) / sd with infinite ends far out, so that gradients stay finite."""
+    known = jnp.isfinite(end)
+    inside = (jnp.where(known, end, 0) - mean) / sd
+    return jnp.where(known, inside, jnp.sign(end) * FAR).astype(inside.dtype)
+
+
+def bounds(seen: Window | Choice, y: jax.Array, k) -> tuple[jax.Array, jax.Array]:
+    """Where outcome k of every row may lie, given the others."""
+    if isinstance(seen, Window):
+        return jnp.take(seen.lower, k, axis=1), jnp.take(seen.upper, k, axis=1)
+    columns = jnp.arange(y.shape[1])
+    others = jnp.max(jnp.where(columns == k, -jnp.inf, y), axis=1)
+    largest = jnp.take_along_axis(y, seen.chosen[:, None], axis=1)[:, 0]
+    mine = seen.chosen == k
+    return jnp.where(mine, others, -jnp.inf), jnp.where(mine, jnp.inf, largest)
+
+
+def y_given(k, mean, precision, seen: Window | Choice, y) -> TruncatedNormal:
+    """[y_k | y_-k, rest]: N(mean, precision⁻¹) given the other outcomes, within its bounds.
+
+    ``precision`` (Q, Q) is T_L⁻¹ given u_L, and (T_L + β_L Σ_{L-1} β_Lᵀ)⁻¹ where u_L is integrated.
+    """
+    row = jnp.take(precision, k, axis=0)
+    own = jnp.take(row, k)
+    pull = (y - mean) @ row - own * jnp.take(y - mean, k, axis=1)
+    lower, upper = bounds(seen, y, k)
+    return TruncatedNormal(
+        jnp.take(mean, k, axis=1) - pull / own, jnp.broadcast_to(1 / own, lower.shape), lower, upper
+    )
+
+
+def redraw(key, mean, precision, seen: Window | Choice, y) -> jax.Array:
+    """Every outcome in turn from its law given the others."""
+
+    def one(k, y):
+        law = y_given(k, mean, precision, seen, y)
+        return y.at[:, k].set(law.sample(jax.random.fold_in(key, k)))
+
+    return one(0, y) if y.shape[1] == 1 else jax.lax.fori_loop(0, y.shape[1], one, y)
+
+
+def inverse(matrix: jax.Array) -> jax.Array:
+    """Of a small positive definite matrix, by Gauss and Jordan: no LAPACK call to wait for."""
+
+    def eliminate(k, a):
+        pivot, row = a[k, k], a[k]
+        column = a[:, k].at[k].set(0)
+        a = a - jnp.outer(column, row) / pivot
+        a = a.at[k].set(row / pivot).at[:, k].set(-column / pivot)
+        return a.at[k, k].set(1 / pivot)
+
+    return jax.lax.fori_loop(0, matrix.shape[0], eliminate, matrix)
+
+
+def first_guess(seen: Seen, outcomes: int, dtype) -> jax.Array:
+    """A y that agrees with what was seen; (N, Q)."""
+    if isinstance(seen, Choice):
+        return 2 * jax.nn.one_hot(seen.chosen, outcomes, dtype=dtype) - 1
+    if isinstance(seen, Window):
+        lower, upper = (jnp.where(jnp.isfinite(e), e, 0) for e in (seen.lower, seen.upper))
+        open_below, open_above = jnp.isinf(seen.lower), jnp.isinf(seen.upper)
+        middle = lower / 2 + upper / 2
+        middle = jnp.where(open_below, upper, jnp.where(open_above, lower, middle))
+        return jnp.where(open_below & open_above, 0, middle).astype(dtype)
+    return seen
+
+
+def log_choice(mean, variance) -> jax.Array:
+    """log P(utility c is the largest) of independent N(mean_c, variance_c); (..., C) like mean.
+
+    Gauss-Hermite quadrature over the largest utility.
+    """
+    nodes, weights = np.polynomial.hermite_e.hermegauss(CHOICE_NODES)
+    sd = jnp.sqrt(variance)
+    value = mean[..., None] + sd[..., None] * nodes.astype(mean.dtype)
+    below = (value[..., None, :] - mean[..., None, :, None]) / sd[..., None, :, None]
+    own = jnp.eye(mean.shape[-1], dtype=bool)[..., None]
+    log_below = jnp.sum(jnp.where(own, 0, log_ndtr(jnp.where(own, 0, below))), axis=-2)
+    log_weights = np.log(weights / weights.sum()).astype(mean.dtype)
+    return jax.nn.logsumexp(log_below + log_weights, axis=-1)
+
+
+def log_seen(mean, variance, seen: Window | Choice) -> jax.Array:
+    """log probability of what was seen, y ~ N(mean, diag(variance)); (..., N)."""
+    if isinstance(seen, Window):
+        return jnp.sum(log_window(mean, variance, seen.lower, seen.upper), axis=-1)
+    log_probability = log_choice(mean, jnp.broadcast_to(variance, mean.shape))
+    chosen = jnp.broadcast_to(seen.chosen[:, None], (*mean.shape[:-1], 1))
+    return jnp.take_along_axis(log_probability, chosen, axis=-1)[..., 0]

@@ -46,8 +46,8 @@ def joint_picture(model: BDeepNoiseRegressor) -> object:
         axes[0, 0].axvline(value, color=colour, linewidth=1.0)
         gap = np.trapezoid(np.abs(found - truth), grid) / 2
         print(f"total variation from the true p(y1 | y0 = {value:g}, x = 0): {gap:.3f}")
-    axis.set(title="dashed: truth", xlabel="y1", ylim=(0, None))
-    axis.legend(fontsize=7)
+    axis.set(title="dashed: truth", xlabel="y1", xlim=(-2.6, 2.2), ylim=(0, None))
+    axis.legend(fontsize=7, loc="upper left")
     return figure
 
 

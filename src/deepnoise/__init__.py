@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .estimators.backprop import BackpropRegressor
     from .estimators.bdeepnoise import BDeepNoiseRegressor
+    from .estimators.classifier import BDeepNoiseClassifier
     from .estimators.cqr import ConformalQuantileRegressor
     from .estimators.deepnoise import DeepNoiseRegressor
     from .estimators.dropout import MCDropoutRegressor
@@ -16,14 +17,19 @@ if TYPE_CHECKING:
     from .estimators.files import load
     from .estimators.hmc import HMCRegressor
     from .estimators.mdn import MixtureDensityRegressor
+    from .estimators.outcomes import between, right_censored, rounded
+    from .estimators.survival import BDeepNoiseSurvival
     from .estimators.variational import VariationalRegressor
     from .model.activation import PiecewiseLinear, approximate
+    from .model.outcome import Window
     from .prediction.mixture import GaussianMixture
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "BDeepNoiseClassifier",
     "BDeepNoiseRegressor",
+    "BDeepNoiseSurvival",
     "BackpropRegressor",
     "ConformalQuantileRegressor",
     "DeepEnsembleRegressor",
@@ -34,12 +40,18 @@ __all__ = [
     "MixtureDensityRegressor",
     "PiecewiseLinear",
     "VariationalRegressor",
+    "Window",
     "approximate",
+    "between",
     "load",
+    "right_censored",
+    "rounded",
 ]
 
 _HOME = {
+    "BDeepNoiseClassifier": "deepnoise.estimators.classifier",
     "BDeepNoiseRegressor": "deepnoise.estimators.bdeepnoise",
+    "BDeepNoiseSurvival": "deepnoise.estimators.survival",
     "BackpropRegressor": "deepnoise.estimators.backprop",
     "ConformalQuantileRegressor": "deepnoise.estimators.cqr",
     "DeepEnsembleRegressor": "deepnoise.estimators.ensemble",
@@ -50,8 +62,12 @@ _HOME = {
     "MixtureDensityRegressor": "deepnoise.estimators.mdn",
     "PiecewiseLinear": "deepnoise.model.activation",
     "VariationalRegressor": "deepnoise.estimators.variational",
+    "Window": "deepnoise.model.outcome",
     "approximate": "deepnoise.model.activation",
+    "between": "deepnoise.estimators.outcomes",
     "load": "deepnoise.estimators.files",
+    "right_censored": "deepnoise.estimators.outcomes",
+    "rounded": "deepnoise.estimators.outcomes",
 }
 
 

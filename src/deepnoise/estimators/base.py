@@ -6,26 +6,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import (
-    check_array,
-    check_consistent_length,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils.validation import check_array, check_consistent_length
 
 from ..prediction import metrics
 from ..prediction.mixture import GaussianMixture
 from ..prediction.selection import LOSSES, OutcomeSelection, select
 from .crossfit import held_out_losses, outcome_names
-from .encode import TableEncoder, is_frame
+from .encode import TableEncoder
+from .outcomes import as_window, exact_rows, representative, taken
 from .settings import count, one_of
+from .table import TableInputs
 from .units import Units
 
 COVERAGES = (0.5, 0.8, 0.9, 0.95)
 
 
-class DensityRegressor(RegressorMixin, BaseEstimator, ABC):
+class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
     """Encoding, units and seeds around a density model.
 
     A method writes ``_fit`` and ``_density``, both in standardised units, has the parameters
@@ -77,7 +74,7 @@ class DensityRegressor(RegressorMixin, BaseEstimator, ABC):
         self.encoder_, x, outcomes = self._learn_table(X, y)
         if sample_weight is not None:
             rows = replicated(sample_weight, len(x))
-            x, outcomes = x[rows], outcomes[rows]
+            x, outcomes = x[rows], taken(outcomes, rows)
         self.units_ = Units.learn(x, outcomes, bool(self.standardize))
         seed = self._seed()
         self._fit(self.units_.x.apply(x), self.units_.y.apply(outcomes), seed)
@@ -88,34 +85,21 @@ class DensityRegressor(RegressorMixin, BaseEstimator, ABC):
         # The seed is set last: a fit that failed leaves no half-fitted estimator.
         return hasattr(self, "seed_")
 
-    def _learn_table(self, X, y) -> tuple[TableEncoder, np.ndarray, np.ndarray]:
-        X, y = self._checked(X, y)
-        outcomes = check_array(
-            y, ensure_2d=False, dtype="numeric", input_name="y", estimator=self
-        ).astype(np.float64)
-        outcomes = outcomes.reshape(len(outcomes), -1)
-        check_consistent_length(X, outcomes)
-        if outcomes.shape[1] == 0:
+    def _learn_table(self, X: Any, y: Any) -> tuple[TableEncoder, np.ndarray, Any]:
+        X = self._checked(X) if y is not None else self._checked(X, y)
+        outcomes = self._outcomes(y)
+        values = representative(outcomes)
+        check_consistent_length(X, values)
+        if values.shape[1] == 0:
             raise ValueError("y has no columns")
-        encoder = TableEncoder.learn(X)
-        return encoder, self._encoded(encoder, X), outcomes
+        return *self._learn_inputs(X), outcomes
 
-    def _checked(self, X, y="no_validation", reset: bool = True):
-        """scikit-learn's own checks; NaN is left to the encoder, which says where it is."""
-        settings = {"skip_check_array": True} if is_frame(X) else {"ensure_all_finite": False}
-        if not is_frame(X) and not isinstance(y, str):
-            settings["multi_output"] = True
-        return validate_data(self, X, y, reset=reset, **settings)
-
-    def _encoded(self, encoder: TableEncoder, X) -> np.ndarray:
-        x = encoder.encode(X)
-        return check_array(x, dtype=np.float64, estimator=self, input_name="X")
-
-    def _rows(self, X: Any) -> np.ndarray:
-        """Standardised rows of a table at prediction."""
-        check_is_fitted(self)
-        X = self._checked(self.encoder_.select(X), reset=False)
-        return self.units_.x.apply(self._encoded(self.encoder_, X))
+    def _outcomes(self, y: Any) -> Any:
+        """Outcomes (N, Q), or windows of them where a method has a use for them."""
+        if as_window(y) is not None:
+            raise ValueError(f"{type(self).__name__} needs outcomes that were seen exactly")
+        outcomes = check_array(y, ensure_2d=False, dtype="numeric", input_name="y", estimator=self)
+        return outcomes.astype(np.float64).reshape(len(outcomes), -1)
 
     def predict_density(self, X: Any) -> GaussianMixture:
         """Predictive density of every row, in the units of y.
@@ -147,14 +131,23 @@ class DensityRegressor(RegressorMixin, BaseEstimator, ABC):
         return density.sample(self.seed_ if random_state is None else draw_seed(random_state), n)
 
     def score_report(self, X: Any, y: ArrayLike) -> dict[str, float]:
-        """How good the densities are: rmse, nll, crps, and coverage at 50, 80, 90 and 95 %.
+        """How good the densities are: nll, rmse, crps, and coverage at 50, 80, 90 and 95 %.
+
+        The nll of an outcome that is only known to lie in a window is that of the window's mass;
+        the other scores are of the rows that were seen exactly.
 
         ``score`` is the coefficient of determination R² of the predictive mean, as for every
         scikit-learn regressor.
         """
-        density = self.predict_density(X)
-        y = check_array(y, ensure_2d=False, dtype="numeric", input_name="y")
-        report = {name: getattr(metrics, name)(density, y) for name in ("rmse", "nll", "crps")}
+        density, seen = self.predict_density(X), self._outcomes(y)
+        report = {"nll": metrics.nll_seen(density, seen)}
+        exact = exact_rows(seen)
+        if not exact.any():
+            return report
+        if not exact.all():
+            density = self.predict_density(_safe_indexing(X, np.flatnonzero(exact)))
+        y = representative(seen)[exact]
+        report |= {name: getattr(metrics, name)(density, y) for name in ("rmse", "crps")}
         off_centre = np.abs(2 * metrics.pit(density, y) - 1)
         for level in COVERAGES:
             report[f"coverage_{round(100 * level)}"] = float(np.mean(off_centre <= level))

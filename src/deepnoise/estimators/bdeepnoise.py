@@ -1,34 +1,28 @@
 """``BDeepNoiseRegressor``: the paper's model behind scikit-learn's door."""
 
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_array, check_is_fitted
 
-from ..inference import posterior as chains_of
-from ..inference.posterior import Plan, Posterior
-from ..inference.runtime import numerics
+from ..model.outcome import Window
 from ..prediction.mixture import GaussianMixture
 from ..prediction.per_draw import DrawDensities
 from ..prediction.predict import predictive
-from . import files, settings
+from . import settings
 from .base import DensityRegressor
-from .checkpoint import Checkpointer, checkpoint_seed, estimator_header
+from .chains import PosteriorChains, windows_of
 from .insight import PosteriorInsights
-from .progress import reporting
-
-# Chains use fold_in(key(seed), chain); this number is no chain's.
-PREDICTION = 2**32 - 1
-# Credible intervals need the law of each single draw, hence more paths than the predictive does.
-PATHS_A_DRAW = 64
-LARGEST_FLOAT32 = 1e15
+from .outcomes import as_window, check_observed, representative, taken, with_gaps
 
 
-class BDeepNoiseRegressor(PosteriorInsights, DensityRegressor):
+class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
     """Density regression by a Bayesian neural network with noise in every layer.
+
+    X may hold NaN, when fitting and when predicting: missing inputs are drawn with the rest.  y may
+    hold NaN too, or be a ``Window`` of :func:`deepnoise.between`, ``rounded`` or
+    ``right_censored`` where outcomes were not seen exactly.
 
     Parameters
     ----------
@@ -126,102 +120,47 @@ class BDeepNoiseRegressor(PosteriorInsights, DensityRegressor):
         settings.count("paths", self.paths, 1)
 
     def _seed(self) -> int:
-        found = checkpoint_seed(self.checkpoint) if self.random_state is None else None
+        found = self._checkpoint_seed()
         return super()._seed() if found is None else found
 
-    def _fit(self, x: np.ndarray, y: np.ndarray, seed: int) -> None:
+    def _outcomes(self, y: Any) -> np.ndarray | Window:
+        seen: Any = as_window(y)
+        if seen is None:
+            y = check_array(
+                y,
+                ensure_2d=False,
+                dtype="numeric",
+                input_name="y",
+                estimator=self,
+                ensure_all_finite="allow-nan",
+            ).astype(np.float64)
+            seen = with_gaps(y.reshape(len(y), -1))
+        check_observed(seen)
+        return seen
+
+    def _fit(self, x: np.ndarray, y: Any, seed: int) -> None:
         plan = settings.plan(self.get_params(deep=False), seed, len(x))
-        for name, values in (("X", x), ("y", y)):
-            if plan.dtype == "float32" and np.abs(values).max() > LARGEST_FLOAT32:
-                raise ValueError(
-                    f"{name} holds values too large for float32; "
-                    f"use standardize=True or dtype='float64'"
-                )
-        self._x, self._y = x.astype(plan.dtype), y.astype(plan.dtype)
-        self.chain_weights_ = np.full(plan.chains, 1 / plan.chains)
-        self._run(plan)
-
-    def resume(self, draws: int) -> "BDeepNoiseRegressor":
-        """Continue the chains until each has ``draws`` draws, as if they had never stopped."""
-        check_is_fitted(self)
-        plan = replace(self.posterior_.plan, draws=settings.count("draws", draws, 1))
-        if draws > self.posterior_.run.n_draws:
-            self._run(plan, replace(self.posterior_, plan=plan))
-        return self
-
-    def _run(self, plan: Plan, posterior: Posterior | None = None) -> None:
-        """Draw, from the start, from a checkpoint or from ``posterior`` on, and keep the result."""
-        save = None
-        if self.checkpoint is not None:
-            header = estimator_header(self, plan.seed)
-            save = Checkpointer(self.checkpoint, plan, header, self._x, self._y)
-            posterior = save.found if posterior is None else posterior
-        with reporting(self.progress) as report:
-            on_segment = _after_segments(plan, save, report)
-            if posterior is None:
-                posterior = chains_of.fit(plan, self._x, self._y, on_segment)
-            else:
-                posterior = chains_of.resume(posterior, self._x, self._y, plan.draws, on_segment)
-        self._keep(posterior)
-        if save is not None:
-            save(posterior, last=True)
-
-    def _keep(self, posterior: Posterior) -> None:
-        # Arrays of JAX lose their 64 bits when pickled: numpy's do not.
-        start, state = jax.tree.map(np.asarray, (posterior.start, posterior.run.state))
-        posterior = replace(posterior, start=start, run=replace(posterior.run, state=state))
-        if not all(np.isfinite(a).all() for a in jax.tree.leaves(posterior.draws)):
-            raise ValueError("the chains left the range of numbers; try dtype='float64'")
-        self.posterior_ = posterior
-        self._diagnostics = None
-
-    def save(self, path: str | Path) -> None:
-        """Write the model to a folder, for ``deepnoise.load``."""
-        files.save(self, path)
-
-    def _draw_weights(self) -> np.ndarray:
-        return np.repeat(self.chain_weights_, draws := self.posterior_.run.n_draws) / draws
-
-    def _prediction_key(self) -> jax.Array:
-        with numerics():
-            return jax.random.fold_in(jax.random.key(self.posterior_.plan.seed), PREDICTION)
+        values = np.nan_to_num(representative(y), posinf=np.inf, neginf=-np.inf)
+        self._begin(plan, x, values, windows_of(plan, y))
 
     def _density(self, x: np.ndarray) -> GaussianMixture:
         plan = self.posterior_.plan
-        weights, key = self._draw_weights(), self._prediction_key()
-        return predictive(key, self.posterior_.flat(), x, plan.h, self.paths, weights)
+        weights, key, laws = self._draw_weights(), self._prediction_key(), self._input_laws(x)
+        return predictive(key, self.posterior_.flat(), x, plan.h, self.paths, weights, laws)
 
     def _draw_densities(self, X: Any) -> DrawDensities:
         return self._draw_densities_at(self._rows(X))
 
-    def _draw_densities_at(self, x: np.ndarray) -> DrawDensities:
-        return DrawDensities(
-            key=self._prediction_key(),
-            draws=self.posterior_.flat(),
-            weights=self._draw_weights(),
-            x=x,
-            h=self.posterior_.plan.h,
-            paths=max(self.paths, PATHS_A_DRAW),
-            scale=np.array(self.units_.y.scale),
-            shift=np.array(self.units_.y.mean),
-        )
-
-    def _training_densities(self, rows: Any) -> tuple[DrawDensities, np.ndarray]:
+    def _training_densities(self, rows: Any) -> tuple[DrawDensities, Any]:
         check_is_fitted(self)
-        y = self._y[rows].astype(float) * self.units_.y.scale + self.units_.y.mean
+        seen = taken(self._seen, rows)
+        y = jax.tree.map(self._restored, seen)
         return self._draw_densities_at(self._x[rows]), y
 
+    def _restored(self, y: np.ndarray) -> np.ndarray:
+        return np.asarray(y, float) * self.units_.y.scale + self.units_.y.mean
 
-def _after_segments(plan: Plan, save, report):
-    """A function that writes checkpoints and shows progress; None if there is neither."""
-    if save is None and report is None:
-        return None
-    total = (-(-plan.warmup // plan.thin) + plan.draws) * plan.thin
-
-    def on_segment(posterior: Posterior) -> None:
-        if save is not None:
-            save(posterior)
-        if report is not None:
-            report(posterior.run.t, total, posterior)
-
-    return on_segment
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags

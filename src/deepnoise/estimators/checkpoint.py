@@ -36,6 +36,7 @@ def estimator_header(estimator: Any, seed: int) -> dict[str, Any]:
         "n_features_in": int(estimator.n_features_in_),
         "feature_names_in": None if names is None else [str(name) for name in names],
         "chain_weights": [float(w) for w in getattr(estimator, "chain_weights_", ())],
+        **(estimator._header() if hasattr(estimator, "_header") else {}),
     }
 
 
@@ -63,14 +64,18 @@ class Checkpointer:
     """
 
     def __init__(
-        self, folder: str | Path, plan: Plan, header: dict[str, Any], x: np.ndarray, y: np.ndarray
+        self,
+        folder: str | Path,
+        plan: Plan,
+        header: dict[str, Any],
+        rows: dict[str, np.ndarray],
     ):
         stored = _stored(Path(folder))
         if stored is not None:
-            _refuse_other(Path(folder), stored, plan, header, x, y)
+            _refuse_other(Path(folder), stored, plan, header, rows)
         check_writable(Path(folder))
         self.found = None if stored is None else replace(stored.posterior, plan=plan)
-        self._folder, self._header, self._rows = Path(folder), header, {"rows": {"x": x, "y": y}}
+        self._folder, self._header, self._rows = Path(folder), header, {"rows": rows}
         self._known = EMPTY if stored is None else stored.manifest
         self._sweeps = -1 if stored is None else stored.posterior.run.t
         self._next = -math.inf
@@ -99,11 +104,15 @@ def checkpoint_seed(folder: str | Path | None) -> int | None:
     return None if header is None else header["plan"]["seed"]
 
 
+def _same(a: np.ndarray | None, b: np.ndarray | None) -> bool:
+    return a is not None and b is not None and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+
+
 def _stored(folder: Path) -> storage.Stored | None:
     return storage.read(folder) if (folder / HEADER).exists() else None
 
 
-def _refuse_other(folder: Path, stored: storage.Stored, plan: Plan, header, x, y) -> None:
+def _refuse_other(folder: Path, stored: storage.Stored, plan: Plan, header, rows) -> None:
     """An error that names what differs, unless the folder holds an earlier stage of this fit."""
     there, here = asdict(stored.posterior.plan), asdict(plan)
     wrong = [
@@ -111,9 +120,9 @@ def _refuse_other(folder: Path, stored: storage.Stored, plan: Plan, header, x, y
         for name in here
         if name != "draws" and there[name] != here[name]
     ]
-    rows, plain = stored.extra.get("rows", {}), json.loads(to_json(header))
-    for name, values in (("X", x), ("y", y)):
-        if not np.array_equal(rows.get(name.lower(), np.empty(0)), values):
+    held_rows, plain = stored.extra.get("rows", {}), json.loads(to_json(header))
+    for name, given in (("X", {"x"}), ("y", {*rows, *held_rows} - {"x"})):
+        if not all(_same(held_rows.get(part), rows.get(part)) for part in given):
             wrong.append(f"the rows of {name} differ")
     wrong += [
         f"{words} differ"

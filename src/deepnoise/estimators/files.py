@@ -1,5 +1,6 @@
 """Estimator ⇄ model folder.  Loading runs no code from the folder and makes known classes only."""
 
+from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,17 @@ from ..inference.arrays_folder import StoredArrays
 from ..inference.model_folder import read_header
 from ..inference.storage import Stored
 from ..model.activation import piecewise_linear
+from ..model.outcome import Choice, Levels, Window
 from .checkpoint import estimator_header
 from .encode import TableEncoder
 from .units import Units
 
 # Classes that can be loaded, and where they live: one with a posterior, the others with weights.
-ESTIMATORS = {"BDeepNoiseRegressor": "deepnoise.estimators.bdeepnoise"}
+ESTIMATORS = {
+    "BDeepNoiseRegressor": "deepnoise.estimators.bdeepnoise",
+    "BDeepNoiseClassifier": "deepnoise.estimators.classifier",
+    "BDeepNoiseSurvival": "deepnoise.estimators.survival",
+}
 NETWORKS = {
     "BackpropRegressor": "deepnoise.estimators.backprop",
     "DeepEnsembleRegressor": "deepnoise.estimators.ensemble",
@@ -39,8 +45,24 @@ def save(estimator: Any, path: Path | str) -> None:
     """
     check_is_fitted(estimator)
     header = estimator_header(estimator, estimator.seed_)
-    rows = {"rows": {"x": estimator._x, "y": estimator._y}}
-    storage.write(path, estimator.posterior_, header, rows)
+    storage.write(path, estimator.posterior_, header, {"rows": row_arrays(estimator)})
+
+
+def row_arrays(estimator: Any) -> dict[str, np.ndarray]:
+    """The training rows by name: x, y, and what was seen of y where it was not y itself."""
+    rows = {"x": estimator._x, "y": estimator._y}
+    if estimator._seen is not estimator._y:
+        rows |= {name: np.asarray(a) for name, a in vars(estimator._seen).items()}
+    return rows
+
+
+def seen_in(rows: dict[str, np.ndarray]) -> Any:
+    """What was seen of y, from the arrays of :func:`row_arrays`."""
+    for kind in (Window, Levels, Choice):
+        names = [part.name for part in fields(kind)]
+        if set(names) <= set(rows):
+            return kind(*(rows[name] for name in names))
+    return rows["y"]
 
 
 def save_arrays(estimator: Any, path: Path | str) -> None:
@@ -75,7 +97,9 @@ def _restored(stored: Stored) -> Any:
     header, posterior = stored.header, stored.posterior
     made = _made(header, ESTIMATORS)
     made.chain_weights_ = np.array(header["chain_weights"], dtype=float)
-    made._x, made._y = stored.extra["rows"]["x"], stored.extra["rows"]["y"]
+    rows = stored.extra["rows"]
+    made._x, made._y, made._seen, made._laws = rows["x"], rows["y"], seen_in(rows), None
+    made._restore(header)
     made.posterior_ = posterior
     made._diagnostics = None
     _check(made)

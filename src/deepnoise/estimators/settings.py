@@ -1,6 +1,7 @@
 """Arguments of an estimator, checked once, and the plan that they make."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
@@ -62,8 +63,11 @@ def prior(value: Any, init: str) -> str | PriorSpec:
     return value
 
 
-def plan(params: Mapping[str, Any], seed: int, rows: int) -> Plan:
+def plan(
+    params: Mapping[str, Any], seed: int, rows: int, outcome: str = "real", levels: int = 0
+) -> Plan:
     """The plan of a fit of that many rows from the estimator's parameters."""
+    begin = WarmStart.for_rows(rows)
     init = one_of("init", params["init"], INITS)
     return Plan(
         hidden=widths(params["hidden"]),
@@ -77,5 +81,7 @@ def plan(params: Mapping[str, Any], seed: int, rows: int) -> Plan:
         init=init,
         sampler=one_of("sampler", params["sampler"], SAMPLERS),
         dtype=one_of("dtype", str(params["dtype"]), DTYPES),
-        warmstart=WarmStart.for_rows(rows),
+        warmstart=begin if outcome == "real" else replace(begin, unit_noise=1),
+        outcome=outcome,
+        levels=levels,
     )

@@ -1,10 +1,13 @@
 """The user's units and the standardised units in which models are fitted."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from ..model.outcome import Window
 from ..prediction.mixture import GaussianMixture
+from .outcomes import representative
 
 # Beyond these the variance of y cannot be written as a float64.
 SMALLEST_SCALE, LARGEST_SCALE = 1e-140, 1e140
@@ -34,12 +37,18 @@ class Standardizer:
 
     @classmethod
     def learn(cls, values: np.ndarray) -> "Standardizer":
-        """Means and standard deviations (ddof 0) of the columns; a constant column has scale 1."""
+        """Means and standard deviations (ddof 0) of the columns, NaN aside; 1 where constant."""
         mean, scale = zip(*(_moments(column) for column in values.T), strict=True)
         return cls(mean, scale)
 
-    def apply(self, values: np.ndarray) -> np.ndarray:
-        """Standardised values; those beyond 1e30 standard deviations are taken to be there."""
+    def apply(self, values: Any) -> Any:
+        """Standardised values, or ends of windows; beyond 1e30 standard deviations they stay there.
+
+        Ends that are infinite remain so.
+        """
+        if isinstance(values, Window):
+            ends = values.lower, values.upper
+            return Window(*(np.where(np.isinf(end), end, self.apply(end)) for end in ends))
         mean, scale = np.array(self.mean), np.array(self.scale)
         # Halves: the difference of two values near the largest float stays finite.
         with np.errstate(over="ignore"):
@@ -67,7 +76,8 @@ class Units:
     y: Standardizer
 
     @classmethod
-    def learn(cls, x: np.ndarray, y: np.ndarray, standardize: bool) -> "Units":
+    def learn(cls, x: np.ndarray, y: Any, standardize: bool) -> "Units":
+        y = representative(y)
         if not standardize:
             return cls(Standardizer.identity(x.shape[1]), Standardizer.identity(y.shape[1]))
         units = cls(Standardizer.learn(x), Standardizer.learn(y))
@@ -88,6 +98,7 @@ class Units:
 
 def _moments(values: np.ndarray) -> tuple[float, float]:
     """Mean and sd without overflow or underflow: powers of two are taken out, which is exact."""
+    values = values[~np.isnan(values)]
     low, high = values.min(), values.max()
     if low == high:
         return float(low), 1.0

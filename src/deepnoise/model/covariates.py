@@ -4,6 +4,7 @@ x ~ N(μ, Λ⁻¹), μ | Λ ~ N(0, (κ Λ)⁻¹), Λ ~ Wishart(ν, S⁻¹), in s
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -29,8 +30,8 @@ BLOCK_VALUES = 1 << 22
 class InputLaw:
     """x ~ N(mu, precision⁻¹); (P,) and (P, P), float64."""
 
-    mu: jax.Array
-    precision: jax.Array
+    mu: Any
+    precision: Any
 
     def log_prob(self, x) -> jax.Array:
         """log p of every row of x (N, P)."""

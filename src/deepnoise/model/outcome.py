@@ -5,6 +5,7 @@ normals.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -24,8 +25,8 @@ CHOICE_NODES = 16
 class Window:
     """lower <= y <= upper, (N, Q): exact where they are equal, unseen where both are infinite."""
 
-    lower: jax.Array
-    upper: jax.Array
+    lower: Any
+    upper: Any
 
 
 @jax.tree_util.register_dataclass
@@ -33,7 +34,7 @@ class Window:
 class Levels:
     """Ordered levels 0..J-1, (N, 1): y of level j lies between the cut points j - 1 and j."""
 
-    level: jax.Array
+    level: Any
 
     def window(self, cuts: jax.Array) -> Window:
         """The window of every row; ``cuts`` (J - 1,) increase, the first is 0 by convention."""
@@ -47,7 +48,7 @@ class Levels:
 class Choice:
     """The class (N,) whose utility, one of the Q outcomes, is the largest."""
 
-    chosen: jax.Array
+    chosen: Any
 
 
 Seen = jax.Array | Window | Choice

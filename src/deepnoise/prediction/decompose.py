@@ -41,6 +41,7 @@ class VarianceParts:
 
 def decompose(densities: DrawDensities) -> VarianceParts:
     """Variance parts of every row; each draw has noise of its own, so that it averages out."""
+    densities.refuse_gaps("decompose")
     weights, paths = densities.weights, densities.paths
     epistemic, parts = [], []
     with jax.enable_x64(True):

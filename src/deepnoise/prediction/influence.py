@@ -34,6 +34,7 @@ def influence(
 ) -> Influence:
     """Gradients along the noise paths, averaged; ``x_scale`` are the units of the features."""
     check_level(level)
+    densities.refuse_gaps("influence")
     if not np.isfinite(densities.h.lipschitz):
         raise ValueError("influence needs an activation without jumps")
     N, P = densities.x.shape

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..model.outcome import Window
 from .mixture import GaussianMixture
 
 
@@ -29,6 +30,21 @@ def rmse(density: GaussianMixture, y: ArrayLike) -> float:
 def nll(density: GaussianMixture, y: ArrayLike) -> float:
     """-mean log p(y|x), joint over outcomes."""
     return -float(np.mean(density.log_prob(_outcomes(density, y))))
+
+
+def nll_seen(density: GaussianMixture, y: ArrayLike | Window) -> float:
+    """-mean log p(y|x), with the mass of a window where y is only known to lie in it."""
+    if not isinstance(y, Window):
+        return nll(density, y)
+    exact = (y.lower == y.upper).reshape(len(density), -1)
+    if density.n_outcomes == 1:
+        seen, lower, upper = exact[:, 0], y.lower.ravel(), y.upper.ravel()
+        values = density.log_prob(np.where(seen, lower, 0.0))
+        mass = density.log_mass(np.where(seen, -np.inf, lower), np.where(seen, np.inf, upper))
+        return -float(np.mean(np.where(seen, values, mass)))
+    if not exact.all():
+        raise ValueError("y: several outcomes can be scored only where all of them were seen")
+    return nll(density, y.lower)
 
 
 def crps(density: GaussianMixture, y: ArrayLike) -> float:

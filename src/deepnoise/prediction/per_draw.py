@@ -38,6 +38,10 @@ class DrawDensities:
     shift: np.ndarray
     inputs: InputLaw | None = None
 
+    def refuse_gaps(self, what: str) -> None:
+        if np.isnan(self.x).any():
+            raise ValueError(f"X: {what} needs rows without missing values")
+
     @property
     def n_outcomes(self) -> int:
         return self.draws.gamma[-1].shape[1]

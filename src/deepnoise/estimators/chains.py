@@ -1,0 +1,187 @@
+"""An estimator's chains: run, continued, kept, saved, and what predictions draw from them."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..inference import posterior as chains_of
+from ..inference.diagnostics import Diagnostics
+from ..inference.posterior import Plan, Posterior
+from ..inference.runtime import numerics
+from ..model.covariates import InputLaw, input_prior, inputs_given
+from ..model.outcome import Window
+from ..prediction.familiarity import Familiarity, familiarity
+from ..prediction.per_draw import DrawDensities
+from . import files, settings
+from .checkpoint import Checkpointer, checkpoint_seed, estimator_header
+from .progress import reporting
+from .units import Units
+
+# Chains use fold_in(key(seed), chain); these numbers are no chain's.
+PREDICTION = 2**32 - 1
+INPUT_LAWS = 2**32 - 3
+# Credible intervals need the law of each single draw, hence more paths than the predictive does.
+PATHS_A_DRAW = 64
+LARGEST_FLOAT32 = 1e15
+
+
+class PosteriorChains:
+    """Chains of an estimator that has the parameters ``checkpoint``, ``progress`` and ``paths``."""
+
+    checkpoint: Any
+    progress: Any
+    paths: int
+    random_state: Any
+    units_: Units
+    posterior_: Posterior
+    chain_weights_: np.ndarray
+    _missing: Literal["error", "nan"] = "nan"
+    _diagnostics: Diagnostics | None
+    _x: np.ndarray
+    _y: np.ndarray
+    _seen: Any
+    _rows: Callable[[Any], np.ndarray]
+
+    def _checkpoint_seed(self) -> int | None:
+        return checkpoint_seed(self.checkpoint) if self.random_state is None else None
+
+    def _begin(self, plan: Plan, x: np.ndarray, y: np.ndarray, seen: Any) -> None:
+        """Fit the chains to standardised rows; y has a number wherever ``seen`` has none."""
+        for name, values in (("X", x), ("y", y)):
+            if plan.dtype == "float32" and np.nanmax(np.abs(values)) > LARGEST_FLOAT32:
+                raise ValueError(
+                    f"{name} holds values too large for float32; "
+                    f"use standardize=True or dtype='float64'"
+                )
+        self._x, self._y = x.astype(plan.dtype), y.astype(plan.dtype)
+        self._seen = self._y if seen is None else seen
+        self._laws: InputLaw | None = None
+        self.chain_weights_ = np.full(plan.chains, 1 / plan.chains)
+        self._run(plan)
+
+    def resume(self, draws: int) -> Self:
+        """Continue the chains until each has ``draws`` draws, as if they had never stopped."""
+        check_is_fitted(self)
+        plan = replace(self.posterior_.plan, draws=settings.count("draws", draws, 1))
+        if draws > self.posterior_.run.n_draws:
+            self._run(plan, replace(self.posterior_, plan=plan))
+        return self
+
+    def _run(self, plan: Plan, posterior: Posterior | None = None) -> None:
+        """Draw, from the start, from a checkpoint or from ``posterior`` on, and keep the result."""
+        save = None
+        if self.checkpoint is not None:
+            header = estimator_header(self, plan.seed)
+            save = Checkpointer(self.checkpoint, plan, header, files.row_arrays(self))
+            posterior = save.found if posterior is None else posterior
+        with reporting(self.progress) as report:
+            on_segment = _after_segments(plan, save, report)
+            if posterior is None:
+                posterior = chains_of.fit(plan, self._x, self._seen, on_segment)
+            else:
+                posterior = chains_of.resume(posterior, self._x, self._seen, plan.draws, on_segment)
+        self._keep(posterior)
+        if save is not None:
+            save(posterior, last=True)
+
+    def _keep(self, posterior: Posterior) -> None:
+        # Arrays of JAX lose their 64 bits when pickled: numpy's do not.
+        start, state = jax.tree.map(np.asarray, (posterior.start, posterior.run.state))
+        posterior = replace(posterior, start=start, run=replace(posterior.run, state=state))
+        if not all(np.isfinite(a).all() for a in jax.tree.leaves(posterior.draws)):
+            raise ValueError("the chains left the range of numbers; try dtype='float64'")
+        self.posterior_ = posterior
+        self._diagnostics = None
+
+    def _header(self) -> dict[str, Any]:
+        """What a model folder must say of this kind of estimator beyond the usual."""
+        return {}
+
+    def _restore(self, header: dict[str, Any]) -> None:
+        """Take back what ``_header`` said."""
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a folder, for ``deepnoise.load``."""
+        files.save(self, path)
+
+    @property
+    def accepts_missing_(self) -> bool:
+        """Whether rows to be predicted may hold NaN."""
+        return True
+
+    def _draw_weights(self) -> np.ndarray:
+        return np.repeat(self.chain_weights_, draws := self.posterior_.run.n_draws) / draws
+
+    def _prediction_key(self) -> jax.Array:
+        with numerics():
+            return jax.random.fold_in(jax.random.key(self.posterior_.plan.seed), PREDICTION)
+
+    def _input_laws(self, x: np.ndarray) -> InputLaw | None:
+        """Laws of the inputs if x has gaps."""
+        return self._all_input_laws() if np.isnan(x).any() else None
+
+    def _all_input_laws(self) -> InputLaw:
+        """The law of the inputs, one for each draw of Theta.
+
+        If the training rows had no gaps, they are independent draws given those rows.
+        """
+        kept = self.posterior_.run.beside.inputs
+        if kept is not None:
+            return jax.tree.map(lambda a: np.asarray(a).reshape(-1, *a.shape[2:]), kept)
+        if self._laws is None:
+            with numerics():
+                key = jax.random.key(self.posterior_.plan.seed)
+                keys = jax.random.split(
+                    jax.random.fold_in(key, INPUT_LAWS), len(self._draw_weights())
+                )
+                law = inputs_given(jnp.asarray(self._x), input_prior(self._x.shape[1]))
+                self._laws = jax.tree.map(np.asarray, jax.lax.map(law.sample, keys))
+        return self._laws
+
+    def familiarity(self, X: Any) -> Familiarity:
+        """Is each row like the training data?  Log density of its inputs, and a tail probability.
+
+        Under a normal law of the standardised inputs; missing entries are left out.
+        """
+        return familiarity(self._rows(X), self._all_input_laws())
+
+    def _draw_densities_at(self, x: np.ndarray) -> DrawDensities:
+        return DrawDensities(
+            key=self._prediction_key(),
+            draws=self.posterior_.flat(),
+            weights=self._draw_weights(),
+            x=x,
+            h=self.posterior_.plan.h,
+            paths=max(self.paths, PATHS_A_DRAW),
+            scale=np.array(self.units_.y.scale),
+            shift=np.array(self.units_.y.mean),
+            inputs=self._input_laws(x),
+        )
+
+
+def windows_of(plan: Plan, y: np.ndarray | Window) -> Window | None:
+    """The windows of standardised outcomes in the precision of the plan; None if all were seen."""
+    if not isinstance(y, Window):
+        return None
+    return Window(y.lower.astype(plan.dtype), y.upper.astype(plan.dtype))
+
+
+def _after_segments(plan: Plan, save, report):
+    """A function that writes checkpoints and shows progress; None if there is neither."""
+    if save is None and report is None:
+        return None
+    total = (-(-plan.warmup // plan.thin) + plan.draws) * plan.thin
+
+    def on_segment(posterior: Posterior) -> None:
+        if save is not None:
+            save(posterior)
+        if report is not None:
+            report(posterior.run.t, total, posterior)
+
+    return on_segment

@@ -1,0 +1,131 @@
+"""Outcomes that were not seen exactly: how users say so, checked once.
+
+A ``Window`` gives the ends between which each outcome lies: equal ends for a value that was seen,
+an infinite end for a censored one, two of them for one that is missing.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..model.outcome import Window
+
+
+def between(lower: ArrayLike, upper: ArrayLike) -> Window:
+    """Outcomes known to lie between two ends, for ``fit`` and ``score_report``.
+
+    Parameters
+    ----------
+    lower, upper : array (N,) or (N, Q)
+        Equal where the outcome was seen; -inf or inf where there is no end on that side.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from deepnoise import between
+    >>> y = between([1.0, 2.0, -np.inf], [1.0, np.inf, 3.0])  # seen, above 2, below 3
+    """
+    lower, upper = (_numbers(name, a) for name, a in (("lower", lower), ("upper", upper)))
+    if lower.shape != upper.shape:
+        raise ValueError(
+            f"lower and upper must have one shape; got {lower.shape} and {upper.shape}"
+        )
+    wrong = np.argwhere(lower > upper)
+    if len(wrong):
+        row = wrong[0][0]
+        raise ValueError(f"lower must not exceed upper; in row {row} it does")
+    if (np.isposinf(lower) | np.isneginf(upper)).any():
+        raise ValueError("lower must be below inf, and upper above -inf")
+    return Window(lower, upper)
+
+
+def rounded(y: ArrayLike, step: float) -> Window:
+    """Outcomes that were rounded to multiples of ``step``: each lies within half a step of y."""
+    if not (np.ndim(step) == 0 and np.isfinite(step) and step > 0):
+        raise ValueError(f"step must be a positive number; got {step!r}")
+    values = _numbers("y", y)
+    return between(values - step / 2, values + step / 2)
+
+
+def right_censored(time: ArrayLike, event: ArrayLike) -> Window:
+    """Times of which those without an event are only known to be longer."""
+    times, events = _numbers("time", time), np.asarray(event)
+    if events.shape != times.shape or not np.isin(events, (0, 1)).all():
+        raise ValueError("event must hold True or False (1 or 0), one for each time")
+    return between(times, np.where(events.astype(bool), times, np.inf))
+
+
+def _numbers(name: str, values: ArrayLike) -> np.ndarray:
+    try:
+        found = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be numbers") from None
+    if np.isnan(found).any():
+        raise ValueError(f"{name} must not hold NaN; use -inf and inf where nothing is known")
+    return found
+
+
+def as_window(y: Any) -> Window | None:
+    """What a user's y says of windows: a Window, a frame with lower and upper, or survival data."""
+    if isinstance(y, Window):
+        window = between(y.lower, y.upper)
+    elif hasattr(y, "columns") and set(y.columns) == {"lower", "upper"}:
+        window = between(np.asarray(y["lower"]), np.asarray(y["upper"]))
+    elif (names := getattr(getattr(y, "dtype", None), "names", None)) and len(names) == 2:
+        window = survival(y)
+    else:
+        return None
+    columns = lambda a: a.reshape(len(a), -1)  # noqa: E731
+    return Window(columns(window.lower), columns(window.upper))
+
+
+def survival(y: Any) -> Window:
+    """Times from (time, event), a structured array as of scikit-survival, or a frame of both."""
+    if isinstance(y, tuple) and len(y) == 2:
+        return right_censored(*y)
+    names: Any = getattr(getattr(y, "dtype", None), "names", None) or getattr(y, "columns", ())
+    columns = [np.asarray(y[name]) for name in names]
+    events = [a for a in columns if a.dtype == bool or set(np.unique(a)) <= {0, 1}]
+    times = [a for a in columns if not any(a is e for e in events)]
+    if len(columns) != 2 or len(events) != 1:
+        raise ValueError("y must be (time, event), or hold one column of times and one of events")
+    return right_censored(times[0], events[0])
+
+
+def with_gaps(y: np.ndarray) -> np.ndarray | Window:
+    """y (N, Q) itself, or as windows where it holds NaN: outcomes that are missing."""
+    gaps = np.isnan(y)
+    if not gaps.any():
+        return y
+    return Window(np.where(gaps, -np.inf, y), np.where(gaps, np.inf, y))
+
+
+def check_observed(y: np.ndarray | Window) -> None:
+    """An error if an outcome says nothing in any row."""
+    if isinstance(y, Window):
+        known = np.isfinite(y.lower) | np.isfinite(y.upper)
+        never = np.flatnonzero(~known.any(axis=0))
+        if never.size:
+            raise ValueError(f"y: outcome {never[0]} was never observed")
+
+
+def representative(y: np.ndarray | Window) -> np.ndarray:
+    """A value for each outcome: itself, the middle or the end of its window, NaN if missing."""
+    if not isinstance(y, Window):
+        return y
+    lower, upper = (np.where(np.isfinite(e), e, np.nan) for e in (y.lower, y.upper))
+    middle = np.where(y.lower == y.upper, lower, lower / 2 + upper / 2)
+    return np.where(np.isnan(lower), upper, np.where(np.isnan(upper), lower, middle))
+
+
+def taken(y: Any, rows: Any) -> Any:
+    """Rows of an array or of a window."""
+    return Window(y.lower[rows], y.upper[rows]) if isinstance(y, Window) else y[rows]
+
+
+def exact_rows(y: np.ndarray | Window) -> np.ndarray:
+    """Which rows were seen exactly, in all outcomes; (N,)."""
+    if isinstance(y, Window):
+        return (y.lower == y.upper).all(axis=1)
+    return np.ones(len(y), bool)

@@ -1,0 +1,47 @@
+"""Tables of inputs at the door of an estimator: checked, encoded, in standard units."""
+
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from .encode import TableEncoder, is_frame
+from .units import Units
+
+
+class TableInputs:
+    """What every estimator does with X.  ``_missing`` is "nan" where it has a use for gaps."""
+
+    encoder_: TableEncoder
+    units_: Units
+    _missing: Literal["error", "nan"] = "error"
+
+    def _learn_inputs(self, X: Any) -> tuple[TableEncoder, np.ndarray]:
+        """The encoder of a checked training table, and the table encoded."""
+        encoder = TableEncoder.learn(X, self._missing)
+        x = self._encoded(encoder, X)
+        empty = np.flatnonzero(np.isnan(x).all(axis=0))
+        if empty.size:
+            name = encoder.feature_names[empty[0]].split("=")[0]
+            raise ValueError(f"X: all values of column {name!r} are missing; drop it")
+        return encoder, x
+
+    def _checked(self, X: Any, y: Any = "no_validation", reset: bool = True) -> Any:
+        """scikit-learn's own checks; NaN is left to the encoder, which says where it is."""
+        settings = {"skip_check_array": True} if is_frame(X) else {"ensure_all_finite": False}
+        if not is_frame(X) and not isinstance(y, str):
+            settings["multi_output"] = True
+        return validate_data(self, X, y, reset=reset, **settings)
+
+    def _encoded(self, encoder: TableEncoder, X: Any) -> np.ndarray:
+        x = encoder.encode(X, self._missing)
+        finite: Any = "allow-nan" if self._missing == "nan" else True
+        return check_array(
+            x, dtype=np.float64, estimator=self, input_name="X", ensure_all_finite=finite
+        )
+
+    def _rows(self, X: Any) -> np.ndarray:
+        """Standardised rows of a table at prediction."""
+        check_is_fitted(self)
+        X = self._checked(self.encoder_.select(X), reset=False)
+        return self.units_.x.apply(self._encoded(self.encoder_, X))

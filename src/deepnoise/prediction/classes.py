@@ -1,0 +1,76 @@
+"""Class probabilities from latent utilities, draw by draw."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import jax
+import numpy as np
+from scipy.special import ndtr, xlogy
+
+from ..model.outcome import log_choice
+from ..model.random import normals
+from .per_draw import DrawDensities
+
+# Layer l of a path uses fold_in(key, l); this number is no layer's.
+LAST = 2**32 - 2
+
+
+@dataclass(frozen=True, eq=False)
+class ClassUncertainty:
+    """Entropy of the class in nats, (N,): total = aleatoric + epistemic.
+
+    ``aleatoric`` is the mean entropy given Θ; ``epistemic`` the information that knowing Θ would
+    give, large where the training data say little.
+    """
+
+    total: np.ndarray
+    aleatoric: np.ndarray
+    epistemic: np.ndarray
+
+
+def class_probabilities(
+    densities: DrawDensities, cuts: np.ndarray | None
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """P(class | x, Θ) for blocks of rows: (B, M, C).
+
+    With ``cuts`` (M, C - 1), classes are intervals of one utility; without, the largest utility of
+    C is seen: u_L is simulated, and the rest is integrated by quadrature.
+    """
+    if cuts is not None:
+        sds = np.sqrt(densities.covs())[:, :, 0]
+        for rows, means in densities.blocks(cuts.shape[1] + 1):
+            ends = [ndtr((cut[:, None] - means[..., 0]) / sds).mean(axis=2) for cut in cuts.T]
+            below = np.stack([np.zeros_like(ends[0]), *ends, np.ones_like(ends[0])], axis=-1)
+            yield rows, np.diff(below, axis=-1)
+        return
+    last, tau2 = _last_noise(densities), densities.draws.tau2[-1]
+    with jax.enable_x64(True):
+        choose = jax.jit(lambda mean, variance: jax.numpy.exp(log_choice(mean, variance)))
+        for rows, means in densities.blocks(16 * densities.n_outcomes**2):
+            utilities = means + last
+            variance = np.broadcast_to(np.asarray(tau2, float)[:, None], utilities.shape[1:])
+            found = np.stack([np.asarray(choose(row, variance)).mean(axis=1) for row in utilities])
+            yield rows, found / found.sum(axis=-1, keepdims=True)
+
+
+def _last_noise(densities: DrawDensities) -> np.ndarray:
+    """β_L σ_{L-1} z for every draw and path, z shared by all rows: (M, R, Q)."""
+    theta = densities.draws
+    if theta.L == 0:
+        return np.zeros((1, 1, densities.n_outcomes))
+    with jax.enable_x64(True):
+        key = jax.random.fold_in(densities.key, LAST)
+        z = np.asarray(normals(key, (densities.paths, theta.sigma2[-1].shape[1]), float))
+    scaled = np.asarray(theta.beta[-1], float) * np.sqrt(theta.sigma2[-1])[:, None]
+    return np.einsum("mqk,rk->mrq", scaled, z)
+
+
+def uncertainty(densities: DrawDensities, blocks: Iterable[np.ndarray]) -> ClassUncertainty:
+    """Entropies of the mean of the draws' probabilities, and the mean of their entropies."""
+    parts = [(_entropy(densities.average(p)), densities.average(_entropy(p))) for p in blocks]
+    total, aleatoric = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return ClassUncertainty(total, aleatoric, np.maximum(total - aleatoric, 0))
+
+
+def _entropy(p: np.ndarray) -> np.ndarray:
+    return -xlogy(p, p).sum(axis=-1)

@@ -14,9 +14,13 @@ def rows():
     return X, 100 + 10 * X[:, 0] + rng.normal(size=30)
 
 
-def test_entropy_adds_up_to_that_of_the_predictive_density(rows):
+@pytest.fixture(scope="module")
+def model(rows):
+    return small(**PLAIN).fit(*rows)
+
+
+def test_entropy_adds_up_to_that_of_the_predictive_density(rows, model):
     X, y = rows
-    model = small().fit(X, y)
     found = model.decompose_entropy(X[:4])
     assert np.allclose(found.aleatoric + found.epistemic, found.total)
     assert (found.epistemic > 0).all()
@@ -26,12 +30,12 @@ def test_entropy_adds_up_to_that_of_the_predictive_density(rows):
     assert np.allclose(found.total, exact, atol=1e-6)
 
 
-def test_the_bound_is_in_the_users_units(rows):
+def test_the_bound_is_in_the_users_units(rows, model):
     X, y = rows
-    parts = small().fit(X, y).decompose(X)
+    parts = model.decompose(X)
     assert parts.bounds.shape == (2,)
     assert (parts.aleatoric <= parts.bounds.sum()).all()
-    thousand = small().fit(X, 1000 * y).decompose(X)
+    thousand = small(**PLAIN).fit(X, 1000 * y).decompose(X)
     assert thousand.bounds == pytest.approx(1e6 * parts.bounds, rel=1e-3)
 
 

@@ -48,7 +48,14 @@ def test_blocks_are_found_and_shrunk():
     assert shrunk("deepnoise resume model --draws 400") == "deepnoise resume model --draws 12"
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/tutorial.md", "docs/beyond_outcomes.md"])
+@pytest.mark.parametrize(
+    "page",
+    [
+        "README.md",
+        "docs/tutorial.md",
+        pytest.param("docs/beyond_outcomes.md", marks=pytest.mark.slow),
+    ],
+)
 def test_code_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     namespace = {"tiny": tiny}

@@ -98,7 +98,7 @@ def test_outcomes_may_not_be_censored():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, 1])
 def test_the_network_tells_signal_from_noise(seed):
     settings = {"hidden": (5,), "warmup": 100, "draws": 50, "thin": 2, "random_state": seed}
     found = small(**settings).select_outcomes(*simulated(seed, inputs=3), folds=5)

@@ -20,7 +20,7 @@ from .per_draw import DrawDensities
 # A grid that reaches this many standard deviations beyond every mean, two of its steps to the
 # narrowest standard deviation: the trapezoidal rule is then good to about 1e-8.
 REACH, STEPS_A_SD = 9.0, 2.0
-FINEST_GRID = 1 << 13
+FINEST_GRID = 1 << 11
 SAMPLES = 1024
 
 

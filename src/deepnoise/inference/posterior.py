@@ -120,9 +120,7 @@ def observed(plan: Plan, x: np.ndarray, y: Any) -> tuple[jax.Array, Any, Missing
     missing = Missing(jnp.asarray(rows), jnp.asarray(gaps[rows])) if rows.size else None
 
     def converted(a):
-        return jnp.asarray(
-            a, plan.dtype if np.issubdtype(np.asarray(a).dtype, np.floating) else int
-        )
+        return jnp.asarray(a, plan.dtype if np.issubdtype(np.asarray(a).dtype, np.floating) else int)
 
     return jnp.asarray(np.where(gaps, 0, x), plan.dtype), jax.tree.map(converted, y), missing
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from deepnoise import BDeepNoiseRegressor
 from deepnoise.cli import main
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -22,10 +23,13 @@ def blocks(page: str) -> list[tuple[str, str]]:
 
 
 def shrunk(code: str) -> str:
-    """Estimators get toy settings, longer runs a few draws."""
-    code = re.sub(r"BDeepNoiseRegressor\((?!\))", "BDeepNoiseRegressor(**TINY, ", code)
-    code = code.replace("BDeepNoiseRegressor()", "BDeepNoiseRegressor(**TINY)")
+    """Estimators get toy settings, longer runs a few draws or folds."""
+    code = code.replace("BDeepNoiseRegressor(", "tiny(").replace("folds=20", "folds=2")
     return re.sub(r"(draws[= ])\d+", r"\g<1>12", code)
+
+
+def tiny(**given) -> BDeepNoiseRegressor:
+    return BDeepNoiseRegressor(**{**given, **TINY})
 
 
 def run_command(line: str) -> None:
@@ -40,14 +44,21 @@ def test_blocks_are_found_and_shrunk():
     kinds = [kind for kind, _ in blocks("docs/tutorial.md")]
     assert kinds.count("python") > 5
     assert kinds.count("bash") > 5
-    assert "BDeepNoiseRegressor(**TINY, random_state=0)" in shrunk(blocks("README.md")[0][1])
+    assert "tiny(random_state=0)" in shrunk(blocks("README.md")[0][1])
     assert shrunk("deepnoise resume model --draws 400") == "deepnoise resume model --draws 12"
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/tutorial.md"])
+@pytest.mark.parametrize(
+    "page",
+    [
+        "README.md",
+        "docs/tutorial.md",
+        pytest.param("docs/beyond_outcomes.md", marks=pytest.mark.slow),
+    ],
+)
 def test_code_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    namespace = {"TINY": TINY}
+    namespace = {"tiny": tiny}
     for kind, code in blocks(page):
         if kind == "python":
             exec(compile(shrunk(code), page, "exec"), namespace)

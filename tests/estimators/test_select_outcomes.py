@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deepnoise import GaussianMixture
+from deepnoise import GaussianMixture, between
 from deepnoise.prediction.selection import select, squared
 from tests.statistics import ALPHA
 
@@ -75,8 +75,30 @@ def test_the_real_estimator_is_left_as_it_is(tmp_path):
     assert np.array_equal(again.probability, found.probability)
 
 
+def half_known(seed=0):
+    """Two outcomes, of the first of which every fifth is NaN."""
+    X, Y = simulated(seed, rows=60, inputs=2)
+    Y = Y[:, [0, 5]]
+    Y[::5, 0] = np.nan
+    return X, Y
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_outcomes_may_be_missing():
+    found = small(**PLAIN).select_outcomes(*half_known(), folds=2)
+    assert np.isfinite(found.probability).all()
+    assert found.skill.mean[0] > found.skill.mean[1]
+
+
+def test_outcomes_may_not_be_censored():
+    X, Y = half_known()
+    censored = between(np.nan_to_num(Y), np.where(np.isnan(Y), np.inf, Y))
+    with pytest.raises(ValueError, match="censored and rounded outcomes cannot be judged"):
+        small().select_outcomes(X, censored)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1])
 def test_the_network_tells_signal_from_noise(seed):
     settings = {"hidden": (5,), "warmup": 100, "draws": 50, "thin": 2, "random_state": seed}
     found = small(**settings).select_outcomes(*simulated(seed, inputs=3), folds=5)

@@ -65,3 +65,20 @@ def test_the_rule_and_its_table():
     assert first.split() == ["bmi", "0.60", "0.60", "to", "0.60", "1.000", "predictable"]
     assert second.endswith("0.000")
     assert select((loss, np.ones((50, 2))), "ab", "squared", 0.7, 0.9, 0).predictable == ()
+
+
+@pytest.mark.parametrize("loss", [squared, crps])
+def test_missing_outcomes_say_nothing(loss):
+    density, rng = random_mixture(3, rows=6, outcomes=2), np.random.default_rng(3)
+    y, seen = rng.normal(size=(6, 2)), rng.normal(size=(5, 2))
+    y[2, 0] = seen[4, 1] = np.nan
+    found = loss(density, y, seen)
+    assert all(np.isnan(part).sum() == 1 and np.isnan(part[2, 0]) for part in found)
+    rows = [0, 1, 3, 4, 5]
+    others = loss(density[rows].marginal(0), y[rows, :1], seen[:, :1])
+    for part, other in zip(found, others, strict=True):
+        assert np.allclose(part[rows, :1], other)
+    skills = bootstrap_skills(*found, seed=0)
+    assert np.isfinite(skills).all()
+    alone = bootstrap_skills(*(part[rows, :1] for part in found), seed=1)
+    assert skills[:, 0].mean() == pytest.approx(alone.mean(), rel=0.1)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_array, check_consistent_length
 from ..prediction import metrics
 from ..prediction.mixture import GaussianMixture
 from ..prediction.selection import LOSSES, OutcomeSelection, select
-from .crossfit import held_out_losses, outcome_names
+from .crossfit import held_out_losses, outcome_names, seen_or_missing
 from .encode import TableEncoder
 from .outcomes import as_window, exact_rows, representative, taken
 from .settings import count, one_of
@@ -185,11 +185,12 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
                 f"certainty must be between 0 and 1, threshold at least 0 and below 1; "
                 f"got {certainty} and {threshold}"
             )
-        _, _, outcomes = clone(self)._learn_table(X, y)
+        outcomes = seen_or_missing(clone(self)._learn_table(X, y)[2])
         if not 2 <= count("folds", folds, 2) <= len(outcomes):
             raise ValueError(f"folds must be from 2 to the {len(outcomes)} rows; got {folds}")
         names = outcome_names(y, outcomes.shape[1])
-        constant = [name for name, v in zip(names, np.ptp(outcomes, axis=0), strict=True) if v == 0]
+        varies = np.nanmin(outcomes, axis=0) < np.nanmax(outcomes, axis=0)
+        constant = [name for name, yes in zip(names, varies, strict=True) if not yes]
         if constant:
             raise ValueError(f"y: {', '.join(constant)} never varies; leave it out")
         seed = draw_seed(self.random_state)

@@ -4,16 +4,21 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import KFold
 from sklearn.utils import _safe_indexing
 
+from ..model.outcome import Window
 from ..prediction.selection import LOSSES, Losses
 
 
 def held_out_losses(
     estimator: Any, X: Any, y: np.ndarray, folds: int, loss: str, seed: int
 ) -> Losses:
-    """Losses with and without inputs, (N, Q) each; every fold is judged by a fit of the others."""
+    """Losses with and without inputs, (N, Q) each; every fold is judged by a fit of the others.
+
+    y (N, Q) and the losses are NaN where an outcome is missing.
+    """
+    from sklearn.model_selection import KFold  # half a second that a fit does not need
+
     blank = clone(estimator)
     if "checkpoint" in blank.get_params():
         blank.set_params(checkpoint=None)  # its folder holds one fit, and there are many here
@@ -23,6 +28,16 @@ def held_out_losses(
         density = model.predict_density(_safe_indexing(X, held))
         with_inputs[held], without[held] = LOSSES[loss](density, y[held], y[seen])
     return with_inputs, without
+
+
+def seen_or_missing(y: np.ndarray | Window) -> np.ndarray:
+    """Outcomes (N, Q), NaN where missing; what was seen through a window only is an error."""
+    if not isinstance(y, Window):
+        return y
+    missing = np.isneginf(y.lower) & np.isposinf(y.upper)
+    if not (missing | (y.lower == y.upper)).all():
+        raise ValueError("y: censored and rounded outcomes cannot be judged by these losses")
+    return np.where(missing, np.nan, y.lower)
 
 
 def outcome_names(y: Any, outcomes: int) -> tuple[str, ...]:

@@ -16,11 +16,14 @@ from ..prediction.decompose import VarianceParts, decompose
 from ..prediction.entropy import EntropyParts, entropy_parts
 from ..prediction.functionals import log_likelihood, predictive_functionals
 from ..prediction.influence import Influence, influence
-from ..prediction.per_draw import DrawDensities
+from ..prediction.mixture import GaussianMixture
+from ..prediction.per_draw import DrawDensities, thinned
 from .encode import TableEncoder
 from .units import Units
 
 DIAGNOSED_ROWS = 50
+# With these, mutual information was within 0.01 nats of what many more paths gave.
+ENTROPY_DRAWS, ENTROPY_PATHS = 200, 512
 
 
 class PosteriorInsights:
@@ -32,6 +35,7 @@ class PosteriorInsights:
     chain_weights_: np.ndarray
     paths: int
     probability_above: Callable[[Any, ArrayLike], np.ndarray]
+    predict_density: Callable[[Any], GaussianMixture]
     _y: np.ndarray
     _diagnostics: Diagnostics | None
 
@@ -118,8 +122,12 @@ class PosteriorInsights:
         return decompose(replace(densities, paths=self.paths))
 
     def decompose_entropy(self, X: Any) -> EntropyParts:
-        """Predictive entropy of every row: of the noise, and what knowing Theta would tell of y."""
-        return entropy_parts(self._draw_densities(X))
+        """Predictive entropy of every row: of the noise, and what knowing Theta would tell of y.
+
+        The second part is computed from at most 200 draws, evenly spaced.
+        """
+        densities = thinned(self._draw_densities(X), ENTROPY_DRAWS)
+        return entropy_parts(self.predict_density(X), replace(densities, paths=ENTROPY_PATHS))
 
     def predictive_functionals(self, rows: Sequence[int] | None = None) -> dict[str, np.ndarray]:
         """Predictive mean, sd and log density at training rows, draw by draw.

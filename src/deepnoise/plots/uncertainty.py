@@ -31,6 +31,8 @@ def uncertainty_parts(
     if np.ndim(parts.epistemic) != 1:
         raise ValueError("parts must be of one outcome")
     rows = len(parts.epistemic)
+    if entropy is not None and len(entropy.total) != rows:
+        raise ValueError(f"entropy must be of the same {rows} rows; got {len(entropy.total)}")
     total = parts.epistemic + parts.aleatoric
     place = np.argsort(np.argsort(total)) + 1.0 if order is None else vector(order, rows, "order")
     chosen = np.argsort(place, kind="stable")
@@ -66,8 +68,7 @@ def _entropy(axis: Any, entropy: Any, place: np.ndarray, chosen: np.ndarray, lab
     axis.fill_between(x, low, high, color=ORANGE, alpha=0.8, linewidth=0)
     axis.plot(x, low, color=BLUE, linewidth=1.4)
     axis.plot(x, high, color=INK, linewidth=0.8)
-    axis.text(0.03, 0.97, "orange: I(y; Θ | x)", transform=axis.transAxes, va="top", fontsize=8)
-    axis.set(title="entropy, nats", xlabel=label)
+    axis.set(title="entropy in nats, of noise and of Θ", xlabel=label)
     axis.margins(x=0)
 
 

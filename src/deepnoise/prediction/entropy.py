@@ -11,14 +11,16 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import logsumexp
 
-from .mixture_components import generator
-from .mixture_math import LOG_SQRT_2PI, bucket, choose
+from . import mixture_math as kernels
+from .mixture import GaussianMixture
+from .mixture_components import Components, generator
+from .mixture_math import LOG_SQRT_2PI, bucket, choose, evaluate
 from .per_draw import DrawDensities
 
 # A grid that reaches this many standard deviations beyond every mean, two of its steps to the
-# narrowest standard deviation: the trapezoidal rule is then good to about 1e-9.
+# narrowest standard deviation: the trapezoidal rule is then good to about 1e-8.
 REACH, STEPS_A_SD = 9.0, 2.0
-FINEST_GRID = 1 << 13
+FINEST_GRID = 1 << 11
 SAMPLES = 1024
 
 
@@ -26,9 +28,10 @@ SAMPLES = 1024
 class EntropyParts:
     """H[y|x] = aleatoric + epistemic of every row, joint over outcomes; (N,) each, in nats.
 
-    ``aleatoric`` is the mean entropy of y given a draw of Theta; it changes with the unit of y.
-    ``epistemic`` is the mutual information of y and Theta, which does not.  ``standard_error`` of
-    both, (N, 2), is that of the Monte Carlo integral over y, zero where quadrature was used.
+    ``total`` is the entropy of the predictive density and ``epistemic`` the mutual information of y
+    and Theta; what is left is the mean entropy of y given Theta.  ``total`` and ``aleatoric``
+    change with the unit of y.  ``standard_error`` (N, 2) of ``total`` and of ``epistemic`` is that
+    of a Monte Carlo integral over y, zero where quadrature was used.
     """
 
     total: np.ndarray
@@ -37,80 +40,132 @@ class EntropyParts:
     standard_error: np.ndarray
 
 
-def entropy_parts(densities: DrawDensities) -> EntropyParts:
-    """Entropy parts of every row; draws share their noise paths, which then tell none apart."""
-    factors = np.linalg.cholesky(densities.covs())
+def entropy_parts(predictive: GaussianMixture, densities: DrawDensities) -> EntropyParts:
+    """Entropy parts of every row, of its predictive density and of the densities given draws."""
     with jax.enable_x64(True):
         rng = generator(jax.random.fold_in(densities.key, densities.n_outcomes))
+    total, error_total = entropy(predictive, rng)
+    epistemic, error = information(densities, rng)
+    errors = np.stack([error_total, error], axis=1)
+    return EntropyParts(total, total - epistemic, epistemic, errors)
+
+
+def entropy(mixture: GaussianMixture, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """-E log p(y) of every row, and its standard error; (N,) each."""
+    found = []
+    for n in range(len(mixture)):
+        row = mixture[n].components()
+        grid = _grid(row.means[0], np.sqrt(row.covs[0, :, 0, 0]))
+        found.append(_sampled(row, rng) if grid is None else _integrated(row, grid))
+    values, errors = np.array(found).T
+    return values, errors
+
+
+def _integrated(row: Components, grid: np.ndarray) -> tuple[float, float]:
+    log_p = evaluate(kernels.log_density, row.joint_law(), grid[None, :, None])[0]
+    p = np.exp(log_p)
+    return -(grid[1] - grid[0]) * float(np.sum(p * np.where(p > 0, log_p, 0.0))), 0.0
+
+
+def _sampled(row: Components, rng: np.random.Generator) -> tuple[float, float]:
+    z = rng.standard_normal((1, SAMPLES, row.means.shape[2]))
+    y = row.draw(_even(rng)[None], z)
+    surprise = -evaluate(kernels.log_density, row.joint_law(), y)[0]
+    return surprise.mean(), surprise.std() / np.sqrt(SAMPLES)
+
+
+def _even(rng: np.random.Generator) -> np.ndarray:
+    """Evenly spaced in (0, 1), shifted together: true errors are then smaller than those stated."""
+    return (np.arange(SAMPLES) + rng.random()) / SAMPLES
+
+
+def _grid(means: np.ndarray, sds: np.ndarray) -> np.ndarray | None:
+    """Evenly spaced nodes for a density with these means (..., Q); None if too many are needed."""
+    low, high, margin = means.min(), means.max(), REACH * sds.max()
+    needed = STEPS_A_SD * (high - low + 2 * margin) / sds.min()
+    if means.shape[-1] > 1 or needed > FINEST_GRID:
+        return None
+    return np.linspace(low - margin, high + margin, bucket(int(needed) + 1))
+
+
+def information(
+    densities: DrawDensities, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """I(y; Θ | x) of every row, and its standard error; (N,) each.
+
+    Draws share their noise paths, so that these cannot tell draws apart.  Of the R paths a bias of
+    order 1/R remains, which the halves of the paths, where it is twice as large, take away.
+    """
+    factors, weights = np.linalg.cholesky(densities.covs()), densities.weights
     found = []
     for _, means in densities.blocks():
-        found += [_parts(rng, row, factors, densities.weights) for row in means]
-    aleatoric, epistemic, *errors = np.array(found).T
-    # Rounding and sampling may take a mutual information of zero below it.
-    epistemic = np.maximum(epistemic, 0.0)
-    return EntropyParts(aleatoric + epistemic, aleatoric, epistemic, np.stack(errors, axis=1))
-
-
-def _parts(rng, means, factors, weights) -> tuple[float, float, float, float]:
-    """E H[y|x,Θ] and I(y; Θ|x) of one row, and their standard errors; means (M, R, Q)."""
-    sds, low, high = factors[:, 0, 0], means.min(), means.max()
-    margin = REACH * sds.max()
-    needed = STEPS_A_SD * (high - low + 2 * margin) / sds.min()
-    if means.shape[2] > 1 or needed > FINEST_GRID:
-        return _by_sampling(rng, means, factors, weights)
-    grid = np.linspace(low - margin, high + margin, bucket(int(needed) + 1))
-    with jax.enable_x64(True):
-        aleatoric, epistemic = quadrature(grid, means[..., 0], sds, weights)
-    return float(aleatoric), float(epistemic), 0.0, 0.0
+        for row in means:
+            grid = _grid(row, factors[:, 0, 0])
+            if grid is None:
+                found.append(_sampled_information(rng, row, factors, weights))
+                continue
+            with jax.enable_x64(True):
+                value = integrated_information(grid, row[..., 0], factors[:, 0, 0], weights)
+            found.append((float(value), 0.0))
+    values, errors = np.array(found).T
+    return np.maximum(values, 0.0), errors
 
 
 @jax.jit
-def quadrature(grid, means, sds, weights):
-    """(E H[y|x,Θ], I(y; Θ|x)) on a grid (G,), for means (M, R), sds and weights (M,)."""
+def integrated_information(grid, means, sds, weights):
+    """I(y; Θ | x) on a grid (G,), for means (M, R), sds and weights (M,)."""
 
     def of_draw(draw):
         centres, sd = draw
-        z = (grid[:, None] - centres) / sd
-        return jnp.mean(jnp.exp(-z * z / 2), axis=1) * (np.exp(-LOG_SQRT_2PI) / sd)
+        kernel = jnp.exp(-jnp.square((grid[:, None] - centres) / sd) / 2)
+        return jnp.stack([part.mean(axis=1) for part in _halves(kernel)]) / sd
 
     def log(p):  # 0 log 0 = 0: a density that underflows has nothing to add
         return jnp.log(jnp.where(p > 0, p, 1.0))
 
-    density = jax.lax.map(of_draw, (means, sds))
-    aleatoric = -jnp.sum(weights @ (density * log(density)))
-    epistemic = jnp.sum(weights @ (density * (log(density) - log(weights @ density))))
-    step = grid[1] - grid[0]
-    return step * aleatoric, step * epistemic
+    def divergence(p):
+        return jnp.sum(weights @ (p * (log(p) - log(weights @ p))))
+
+    first, second = jnp.moveaxis(jax.lax.map(of_draw, (means, sds)), 1, 0)
+    halves = (divergence(first) + divergence(second)) / 2
+    step = (grid[1] - grid[0]) * np.exp(-LOG_SQRT_2PI)
+    return step * (2 * divergence((first + second) / 2) - halves)
 
 
-def _by_sampling(rng, means, factors, weights) -> tuple[float, float, float, float]:
-    """Means and standard errors of -log p(y|x,Θ) and of log p(y|x,Θ) / p(y|x) at draws of (Θ, y).
-
-    Evenly spaced shares of the weights choose Θ, which makes the true errors smaller than stated.
-    """
-    taken = choose(weights[None], (np.arange(SAMPLES)[None] + rng.random()) / SAMPLES)[0]
-    path = rng.integers(means.shape[1], size=SAMPLES)
+def _sampled_information(rng, means, factors, weights) -> tuple[float, float]:
+    """The mean of log p(y|x,Θ) / p(y|x) at draws of (Θ, y), and its standard error."""
+    paths = means.shape[1]
+    taken, path = choose(weights[None], _even(rng)[None])[0], rng.integers(paths, size=SAMPLES)
     z = rng.standard_normal((SAMPLES, means.shape[2]))
     y = means[taken, path] + np.einsum("spq,sq->sp", factors[taken], z)
     with jax.enable_x64(True):
-        whiten = np.linalg.inv(factors)
-        own, overall = map(np.asarray, log_densities(y, taken, means, whiten, weights))
-    aleatoric, epistemic = -own, own - overall
-    error = np.sqrt(SAMPLES)
-    return aleatoric.mean(), epistemic.mean(), aleatoric.std() / error, epistemic.std() / error
+        second = (path >= paths // 2) & (paths > 1)
+        terms = np.asarray(log_ratios(y, taken, second, means, np.linalg.inv(factors), weights))
+    return terms.mean(), terms.std() / np.sqrt(SAMPLES)
 
 
 @jax.jit
-def log_densities(y, taken, means, whiten, weights):
-    """log p(y|x,Θ) of the draw that each y (S, Q) was made from, and log p(y|x); (S,) each."""
+def log_ratios(y, taken, second, means, whiten, weights):
+    """log p(y|x,Θ) / p(y|x), twice that of all paths less that of y's own half of them; (S,)."""
 
     def of_draw(draw):
         centres, root = draw
         z = (y[:, None] - centres) @ root.T
+        kernel = -jnp.sum(z * z, -1) / 2
         log_det = jnp.sum(jnp.log(jnp.diagonal(root)))
-        return log_det + logsumexp(-jnp.sum(z * z, -1) / 2, axis=1)
+        parts = [logsumexp(part, axis=1) - jnp.log(part.shape[1]) for part in _halves(kernel)]
+        return log_det + jnp.stack(parts)
 
-    every = jax.lax.map(of_draw, (means, whiten))
-    every -= jnp.log(means.shape[1]) + y.shape[-1] * LOG_SQRT_2PI
-    own = every[taken, jnp.arange(len(taken))]
-    return own, logsumexp(every + jnp.log(weights)[:, None], axis=0)
+    def ratio(log_p):
+        own = log_p[taken, jnp.arange(len(taken))]
+        return own - logsumexp(log_p + jnp.log(weights)[:, None], axis=0)
+
+    halves = jnp.moveaxis(jax.lax.map(of_draw, (means, whiten)), 1, 0)
+    whole = jnp.logaddexp(*halves) - jnp.log(2.0)
+    return 2 * ratio(whole) - jnp.where(second, ratio(halves[1]), ratio(halves[0]))
+
+
+def _halves(values):
+    """The columns in two parts; a single one is both."""
+    half = values.shape[1] // 2
+    return (values[:, :half], values[:, half:]) if half else (values, values)

@@ -21,6 +21,7 @@ from .mixture_components import (
     Stored,
     as_components,
     check,
+    check_coverage,
     generator,
     join,
     per_row,
@@ -207,7 +208,7 @@ class GaussianMixture:
 
     def interval(self, coverage: float) -> np.ndarray:
         """Ends of the central interval, the quantiles at (1 ± coverage) / 2; (N, 2)."""
-        _check_coverage(coverage, most=1.0)
+        check_coverage(coverage, most=1.0)
         return self.quantile([(1 - coverage) / 2, (1 + coverage) / 2])
 
     def hdi(self, coverage: float) -> list:
@@ -216,7 +217,7 @@ class GaussianMixture:
         A list of N arrays (k, 2), the ends of k disjoint intervals in order; k > 1 where the
         density has well separated modes.  For Q > 1 each item is a list of Q such arrays.
         """
-        _check_coverage(coverage, most=np.nextafter(1.0, 0.0))
+        check_coverage(coverage, most=np.nextafter(1.0, 0.0))
         regions = []
         for _, laws in self._laws(NODES):
             regions += zip(*(hdi(law, coverage) for law in laws), strict=True)
@@ -293,8 +294,3 @@ class GaussianMixture:
 
     def _per_row(self, values: ArrayLike, name: str) -> np.ndarray:
         return per_row(values, name, self.n_rows, self.n_outcomes)
-
-
-def _check_coverage(coverage: float, most: float) -> None:
-    if not 0 < coverage <= most:
-        raise ValueError(f"coverage must be between 0 and 1; got {coverage}")

@@ -142,6 +142,11 @@ def per_row(values: ArrayLike, name: str, rows: int, outcomes: int) -> np.ndarra
     return given
 
 
+def check_coverage(coverage: float, most: float) -> None:
+    if not 0 < coverage <= most:
+        raise ValueError(f"coverage must be between 0 and 1; got {coverage}")
+
+
 def join(parts: list[Components], sizes: list[int]) -> Components:
     """Blocks of the given numbers of rows, one after the other."""
     if len(parts) == 1:

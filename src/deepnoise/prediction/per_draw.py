@@ -1,7 +1,7 @@
 """The law of y given x and a single draw of Theta, for every row and draw."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import jax
@@ -85,6 +85,15 @@ def draw_means(
         return path_means(key, theta, filled(key, x, law, paths), h, paths)
 
     return jnp.moveaxis(jax.lax.map(one_draw, (draws, inputs)), 2, 0)
+
+
+def thinned(densities: DrawDensities, most: int) -> DrawDensities:
+    """At most so many draws, evenly spaced; their weights add up to one again."""
+    weighty = np.flatnonzero(densities.weights)
+    chosen = weighty[np.linspace(0, len(weighty) - 1, min(len(weighty), most)).astype(int)]
+    weights = densities.weights[chosen] / densities.weights[chosen].sum()
+    draws, inputs = jax.tree.map(lambda a: a[chosen], (densities.draws, densities.inputs))
+    return replace(densities, draws=draws, weights=weights, inputs=inputs)
 
 
 def as_float64(draws):

@@ -57,7 +57,10 @@ class OutcomeSelection:
 def select(
     losses: Losses, names: Sequence[str], loss: str, threshold: float, certainty: float, seed: int
 ) -> OutcomeSelection:
-    """The selection from losses with and without inputs, (N, Q) each, of rows not learned from."""
+    """The selection from losses with and without inputs, (N, Q) each, of rows not learned from.
+
+    They are NaN where an outcome is missing, of which nothing is learned then.
+    """
     skills = bootstrap_skills(*losses, seed)
     lower, upper = np.quantile(skills, INTERVAL, axis=0)
     return OutcomeSelection(
@@ -72,6 +75,7 @@ def select(
 
 def bootstrap_skills(loss: np.ndarray, null: np.ndarray, seed: int) -> np.ndarray:
     """Posterior draws of 1 - E[loss] / E[null]; (BOOTSTRAPS, Q)."""
+    loss, null = (np.where(np.isnan(loss), 0.0, part) for part in (loss, null))
     rng = np.random.default_rng(seed)
     a_time = max(BLOCK_VALUES // len(loss), 1)
     skills = []
@@ -85,13 +89,16 @@ def bootstrap_skills(loss: np.ndarray, null: np.ndarray, seed: int) -> np.ndarra
 def squared(density: GaussianMixture, y: np.ndarray, seen: np.ndarray) -> Losses:
     """(y - E[y|x])² and (y - mean of the y seen)²; (N, Q) each."""
     mean = density.mean().reshape(y.shape)
-    return (y - mean) ** 2, (y - seen.mean(axis=0)) ** 2
+    return (y - mean) ** 2, (y - np.nanmean(seen, axis=0)) ** 2
 
 
 def crps(density: GaussianMixture, y: np.ndarray, seen: np.ndarray) -> Losses:
     """CRPS of the density and of the empirical law of the y seen; (N, Q) each."""
-    null = [_empirical_crps(a, b) for a, b in zip(y.T, seen.T, strict=True)]
-    return density.crps(y).reshape(y.shape), np.stack(null, axis=1)
+    missing = np.isnan(y)
+    known = np.where(missing, 0.0, y)
+    null = [_empirical_crps(a, b[~np.isnan(b)]) for a, b in zip(known.T, seen.T, strict=True)]
+    losses = density.crps(known).reshape(y.shape), np.stack(null, axis=1)
+    return np.where(missing, np.nan, losses[0]), np.where(missing, np.nan, losses[1])
 
 
 def _empirical_crps(y: np.ndarray, seen: np.ndarray) -> np.ndarray:

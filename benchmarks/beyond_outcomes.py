@@ -1,0 +1,94 @@
+"""The pictures and numbers of docs/beyond_outcomes.md.
+
+PYTHONPATH=src python benchmarks/beyond_outcomes.py --out docs/images [conditional linnerud parts]
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+from scipy import stats
+from sklearn.datasets import load_linnerud
+
+from deepnoise import BDeepNoiseRegressor, plots
+from deepnoise.plots.style import BLUE, INK, ORANGE, new_figure, paper_style
+
+
+def vee(rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """y0 = x + 0.7 e0 and y1 = |y0| + 0.2 e1: once y0 is known, x says nothing more of y1."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-1, 1, (rows, 1))
+    y0 = x[:, 0] + 0.7 * rng.normal(size=rows)
+    return x, np.stack([y0, np.abs(y0) + 0.2 * rng.normal(size=rows)], axis=1)
+
+
+def conditional() -> object:
+    model = BDeepNoiseRegressor(warmup=400, draws=100, random_state=0).fit(*vee(600, seed=0))
+    return joint_picture(model)
+
+
+@paper_style
+def joint_picture(model: BDeepNoiseRegressor) -> object:
+    grid = np.linspace(-2.2, 2.6, 161)
+    density = model.predict_density([[0.0]])
+    figure, axes = new_figure((6.4, 2.7), 1, 2)
+    corners = np.stack(np.meshgrid(grid, grid), axis=-1).reshape(-1, 2)
+    joint = density.pdf_grid(corners).reshape(len(grid), len(grid))
+    axes[0, 0].contourf(grid, grid, joint, levels=12, cmap="Blues")
+    axes[0, 0].set(title="joint density at x = 0", xlabel="y0", ylabel="y1")
+    axis = axes[0, 1]
+    axis.plot(grid, density.marginal(1).pdf_grid(grid)[0], color=INK, label="y1 | x = 0")
+    for value, colour in ((0.0, ORANGE), (1.0, BLUE)):
+        found = density.conditional({0: value}).pdf_grid(grid)[0]
+        truth = stats.norm.pdf(grid, abs(value), 0.2)
+        axis.plot(grid, found, color=colour, label=f"y1 | x = 0, y0 = {value:g}")
+        axis.plot(grid, truth, color=colour, linewidth=0.8, linestyle=(0, (4, 3)))
+        axes[0, 0].axvline(value, color=colour, linewidth=1.0)
+        gap = np.trapezoid(np.abs(found - truth), grid) / 2
+        print(f"total variation from the true p(y1 | y0 = {value:g}, x = 0): {gap:.3f}")
+    axis.set(title="dashed: truth", xlabel="y1", xlim=(-2.6, 2.2), ylim=(0, None))
+    axis.legend(fontsize=7, loc="upper left")
+    return figure
+
+
+def linnerud() -> object:
+    data = load_linnerud(as_frame=True)
+    model = BDeepNoiseRegressor(hidden=(5,), warmup=400, draws=100, random_state=0)
+    found = model.select_outcomes(data.data, data.target, folds=20)
+    print(found)
+    return plots.outcome_skill(found)
+
+
+def parts() -> object:
+    rng = np.random.default_rng(0)
+    x = np.sort(np.r_[rng.uniform(-2, -0.3, 150), rng.uniform(0.6, 2, 150)])[:, None]
+    y = np.sin(2 * x[:, 0]) + np.where(x[:, 0] < -0.8, 0.5, 0.1) * rng.normal(size=300)
+    model = BDeepNoiseRegressor(warmup=400, draws=100, random_state=0).fit(x, y)
+    grid = np.linspace(-2.2, 2.2, 60)[:, None]
+    variance, entropy = model.decompose(grid), model.decompose_entropy(grid)
+    ratio = variance.bounds.sum() / variance.aleatoric.max()
+    print(f"bound of Theorem 3: {ratio:.1f} times the largest noise variance of a row")
+    for name, at in (("noisy", -1.5), ("quiet", 1.5), ("gap", 0.15)):
+        n = int(np.argmin(np.abs(grid[:, 0] - at)))
+        share = variance.epistemic[n] / (variance.epistemic[n] + variance.aleatoric[n])
+        print(
+            f"{name:6} x = {at:5.2f}: noise sd {variance.aleatoric[n] ** 0.5:.2f}, epistemic share "
+            f"of the variance {share:.2f}, of the entropy {entropy.epistemic[n]:.2f} nats"
+        )
+    return plots.uncertainty_parts(variance, entropy, grid[:, 0], xlabel="x")
+
+
+PICTURES = {"conditional": conditional, "linnerud": linnerud, "parts": parts}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", default=list(PICTURES))
+    parser.add_argument("--out", type=Path, default=Path("docs/images"))
+    chosen = parser.parse_args()
+    for name in chosen.names:
+        PICTURES[name]().savefig(chosen.out / f"outcomes-{name}.png", dpi=110)
+
+
+if __name__ == "__main__":
+    main()

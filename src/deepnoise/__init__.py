@@ -7,7 +7,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .estimators.backprop import BackpropRegressor
     from .estimators.bdeepnoise import BDeepNoiseRegressor
+    from .estimators.ensemble import DeepEnsembleRegressor
     from .estimators.files import load
     from .model.activation import PiecewiseLinear, approximate
     from .prediction.mixture import GaussianMixture
@@ -16,6 +18,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BDeepNoiseRegressor",
+    "BackpropRegressor",
+    "DeepEnsembleRegressor",
     "GaussianMixture",
     "PiecewiseLinear",
     "approximate",
@@ -24,6 +28,8 @@ __all__ = [
 
 _HOME = {
     "BDeepNoiseRegressor": "deepnoise.estimators.bdeepnoise",
+    "BackpropRegressor": "deepnoise.estimators.backprop",
+    "DeepEnsembleRegressor": "deepnoise.estimators.ensemble",
     "GaussianMixture": "deepnoise.prediction.mixture",
     "PiecewiseLinear": "deepnoise.model.activation",
     "approximate": "deepnoise.model.activation",

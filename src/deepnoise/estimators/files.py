@@ -7,16 +7,22 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..inference import storage
+from ..inference import arrays_folder, storage
 from ..inference.array_file import ModelFileError
+from ..inference.arrays_folder import StoredArrays
+from ..inference.model_folder import read_header
 from ..inference.storage import Stored
 from ..model.activation import piecewise_linear
 from .checkpoint import estimator_header
 from .encode import TableEncoder
 from .units import Units
 
-# Classes that can be loaded, and where they live.
+# Classes that can be loaded, and where they live: one with a posterior, the others with weights.
 ESTIMATORS = {"BDeepNoiseRegressor": "deepnoise.estimators.bdeepnoise"}
+NETWORKS = {
+    "BackpropRegressor": "deepnoise.estimators.backprop",
+    "DeepEnsembleRegressor": "deepnoise.estimators.ensemble",
+}
 
 
 def save(estimator: Any, path: Path | str) -> None:
@@ -29,6 +35,12 @@ def save(estimator: Any, path: Path | str) -> None:
     header = estimator_header(estimator, estimator.seed_)
     rows = {"rows": {"x": estimator._x, "y": estimator._y}}
     storage.write(path, estimator.posterior_, header, rows)
+
+
+def save_arrays(estimator: Any, path: Path | str) -> None:
+    """Write a fitted network, ``weights_`` and settings, to a folder in place of what is there."""
+    check_is_fitted(estimator)
+    arrays_folder.write(path, estimator.weights_, estimator_header(estimator, estimator.seed_))
 
 
 def load(path: Path | str, lazy: bool = False) -> Any:
@@ -45,25 +57,17 @@ def load(path: Path | str, lazy: bool = False) -> Any:
     ModelFileError
         If the folder holds no model, one of a newer format, or one that is damaged.
     """
-    stored = storage.read(path, lazy)
+    trained = arrays_folder.holds_arrays(read_header(Path(path)))
+    stored = arrays_folder.read(path) if trained else storage.read(path, lazy)
     try:
-        return _restored(stored)
+        return _trained(stored) if isinstance(stored, StoredArrays) else _restored(stored)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ModelFileError(f"{path} holds no estimator of this library: {error}") from error
 
 
 def _restored(stored: Stored) -> Any:
     header, posterior = stored.header, stored.posterior
-    name = header["estimator"]
-    if name not in ESTIMATORS:
-        raise ValueError(f"unknown estimator {name!r}")
-    made = getattr(import_module(ESTIMATORS[name]), name)()
-    made.set_params(**_params(header["params"]))
-    made.encoder_ = TableEncoder.from_dict(header["encoder"])
-    made.units_ = Units.from_dict(header["units"])
-    made.n_features_in_ = header["n_features_in"]
-    if header["feature_names_in"] is not None:
-        made.feature_names_in_ = np.array(header["feature_names_in"], dtype=object)
+    made = _made(header, ESTIMATORS)
     made.chain_weights_ = np.array(header["chain_weights"], dtype=float)
     made._x, made._y = stored.extra["rows"]["x"], stored.extra["rows"]["y"]
     made.posterior_ = posterior
@@ -73,12 +77,46 @@ def _restored(stored: Stored) -> Any:
     return made
 
 
+def _trained(stored: StoredArrays) -> Any:
+    made = _made(stored.header, NETWORKS)
+    made.weights_, made.seed_ = stored.arrays, int(stored.header["seed"])
+    if not all(np.isfinite(values).all() for values in made.weights_.values()):
+        raise ValueError("its weights are not finite")
+    if len(made.encoder_.columns) != made.n_features_in_:
+        raise ValueError("its columns and its encoder do not fit together")
+    _check_prediction(made)
+    return made
+
+
+def _check_prediction(made: Any) -> None:
+    """Weights, settings and units fit together: a row can be predicted."""
+    made._check_settings()
+    row = np.zeros((1, len(made.encoder_.feature_names)))
+    if not np.isfinite(made._row_mean(made.units_.x.apply(row))).all():
+        raise ValueError("its weights do not give a prediction")
+
+
+def _made(header: dict[str, Any], classes: dict[str, str]) -> Any:
+    """An estimator of a known class with its settings, and how it reads tables."""
+    name = header["estimator"]
+    if name not in classes:
+        raise ValueError(f"unknown estimator {name!r}")
+    made = getattr(import_module(classes[name]), name)()
+    made.set_params(**_params(header["params"]))
+    made.encoder_ = TableEncoder.from_dict(header["encoder"])
+    made.units_ = Units.from_dict(header["units"])
+    made.n_features_in_ = header["n_features_in"]
+    if header["feature_names_in"] is not None:
+        made.feature_names_in_ = np.array(header["feature_names_in"], dtype=object)
+    return made
+
+
 def _params(raw: dict[str, Any]) -> dict[str, Any]:
     """Parameters as a user would give them; the folder of checkpoints stays with who saved."""
     params = {name: value for name, value in raw.items() if name != "checkpoint"}
     if isinstance(params["activation"], dict):
         params["activation"] = piecewise_linear(**params["activation"])
-    if isinstance(params["prior"], dict):
+    if isinstance(params.get("prior"), dict):
         params["prior"] = {name: tuple(pair) for name, pair in params["prior"].items()}
     return {**params, "hidden": tuple(params["hidden"])}
 

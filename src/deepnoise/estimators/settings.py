@@ -1,6 +1,7 @@
 """Arguments of an estimator, checked once, and the plan that they make."""
 
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,19 @@ def count(name: str, value: Any, least: int) -> int:
     if not whole or value < least:
         raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}")
     return int(value)
+
+
+def share(name: str, value: Any) -> float:
+    """A number of [0, 1)."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < 1:
+        raise ValueError(f"{name} must be a number of at least 0 and below 1; got {value!r}")
+    return float(value)
+
+
+def not_negative(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < np.inf:
+        raise ValueError(f"{name} must be a number of at least 0; got {value!r}")
+    return float(value)
 
 
 def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:

@@ -1,0 +1,60 @@
+"""``TrainedNetwork``: what the estimators that train a network have in common."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..model.activation import PiecewiseLinear, resolve_activation
+from ..prediction.mixture import GaussianMixture
+from . import files, mlp, settings
+from .mlp import Network, Split, Training, Weights
+
+
+class TrainedNetwork:
+    """Methods for a density regressor whose fit is the training of a :class:`mlp.Network`.
+
+    It has the parameters named here, writes ``_network`` and may write the others.
+    """
+
+    hidden: Any
+    activation: Any
+    steps: int
+    validation: float
+    weights_: Weights
+    seed_: int
+
+    def _network(self) -> Network:
+        raise NotImplementedError
+
+    def _members(self) -> int:
+        return 1
+
+    def _split(self, seed: int, rows: int) -> Split:
+        return mlp.random_split(seed, rows, self._members(), self.validation)
+
+    def _training(self) -> Training:
+        return Training(steps=settings.count("steps", self.steps, 1))
+
+    def _shape(self) -> tuple[tuple[int, ...], PiecewiseLinear]:
+        return settings.widths(self.hidden), resolve_activation(self.activation)
+
+    def _check_settings(self) -> None:
+        self._shape()
+        self._training()
+        settings.share("validation", self.validation)
+
+    def _fit(self, x: np.ndarray, y: np.ndarray, seed: int) -> None:
+        split = self._split(seed, len(x))
+        self.weights_ = mlp.fit(self._network(), self._training(), seed, x, y, split)
+
+    def _density(self, x: np.ndarray) -> GaussianMixture:
+        return mlp.density(self._network(), self.weights_, self.seed_, x)
+
+    def _row_mean(self, x: np.ndarray) -> np.ndarray:
+        """Predictive means of standardised rows, in standardised units."""
+        return self._density(x).mean()
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a folder, for ``deepnoise.load``."""
+        files.save_arrays(self, path)

@@ -32,6 +32,10 @@ class Grid:
         corner = ", ".join(f"{edge:g}" for edge in self.affine[:3, 3].round(3))
         return f"{' x '.join(map(str, self.shape))} voxels of {size} mm from ({corner})"
 
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape))
+
     def same(self, other: "Grid") -> bool:
         return self.shape == other.shape and np.allclose(self.affine, other.affine, atol=1e-3)
 

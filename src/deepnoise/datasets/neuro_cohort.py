@@ -23,7 +23,7 @@ SUBJECTS = 1191
 # of two, so that float32 images compress well.
 NOISE, SMOOTHING, STEP = 4.0, 1.5, 1 / 64
 KERNEL_MM = 25.0
-ETHNICITIES = (("A", 0.52), ("B", 0.20), ("C", 0.15), ("D", 0.08), ("E", 0.05))
+ETHNICITIES = {"A": 0.52, "B": 0.20, "C": 0.15, "D": 0.08, "E": 0.05}
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +97,6 @@ def covariates(rng: np.random.Generator, regions: pd.DataFrame) -> pd.DataFrame:
     education = np.clip(rng.normal(15, 2.5, n), 8, 21).round()
     income = np.clip(0.9 * (education - 15) + rng.normal(6.5, 2.0, n), 1, 10).round()
     married = rng.uniform(size=n) < 1 / (1 + np.exp(-0.4 * (income - 4)))
-    levels, shares = zip(*ETHNICITIES)
     return pd.DataFrame(
         {
             "two_back": (0.6 * shared + rng.normal(0, 0.9, n)).round(4),
@@ -107,7 +106,7 @@ def covariates(rng: np.random.Generator, regions: pd.DataFrame) -> pd.DataFrame:
             "parental_education": education,
             "marital_status": np.where(married, "married", "not married"),
             "income": income,
-            "ethnicity": rng.choice(levels, n, p=shares),
+            "ethnicity": rng.choice(list(ETHNICITIES), n, p=list(ETHNICITIES.values())),
         }
     )
 

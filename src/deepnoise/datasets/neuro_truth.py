@@ -118,7 +118,8 @@ def cohort_truth(regions: tuple[str, ...]) -> Truth:
 
     The regions of the paper's findings where the atlas has them; otherwise evenly spaced ones.
     """
-    on_mean, on_spread = PREFERRED, PREFERRED_SPREAD
+    on_mean: tuple[str, ...] = PREFERRED
+    on_spread: tuple[str, ...] = PREFERRED_SPREAD
     if not {*on_mean, *on_spread} <= set(regions):
         count = min(len(WEIGHTS), max(2, len(regions) // 3))
         on_mean = tuple(regions[i] for i in np.linspace(0, len(regions) - 1, count).astype(int))

@@ -13,7 +13,7 @@ from ..estimators.bdeepnoise import BDeepNoiseRegressor
 from ..estimators.encode import TableEncoder
 from ..prediction.influence import Influence
 from ..prediction.mixture import GaussianMixture
-from .neuro_opponents import OPPONENTS
+from .neuro_opponents import OPPONENTS, Task
 
 WITH, WITHOUT = "B-DeepNoise", "B-DeepNoise without images"
 CREDIBLE = 0.95
@@ -95,9 +95,10 @@ def _fit_split(
         models[name] = model.fit(X.iloc[train], y[train])
         densities[name] = in_memory(model.predict_density(X.iloc[test]))
     X = features(table, train, images=True)
+    task = Task(X.iloc[train], y[train], X.iloc[test], seed, models[WITH].hidden)
     for name in plan.opponents:
         say(f"fitting {name}")
-        rival = OPPONENTS[name](X.iloc[train], y[train], X.iloc[test], seed)
+        rival = OPPONENTS[name](task)
         densities[name] = in_memory(rival.density)
         weights = rival.weights if rival.weights is not None else weights
     influence = models[WITH].influence(X.iloc[test], level=CREDIBLE)

@@ -15,11 +15,22 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from ..estimators.ensemble import DeepEnsembleRegressor
 from ..prediction.mixture import GaussianMixture
 
 PENALTIES = np.logspace(-2, 5, 22)
 TREES = 300
-HIDDEN = (50,)
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Training subjects, test subjects, a seed, and the widths of networks."""
+
+    X: pd.DataFrame
+    y: np.ndarray
+    X_test: pd.DataFrame
+    seed: int
+    hidden: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,31 +45,30 @@ def gaussian(mean: np.ndarray, variance: float) -> GaussianMixture:
     return GaussianMixture.of(np.reshape(mean, (-1, 1, 1)), np.full((1, 1, 1, 1), variance))
 
 
-def ridge(X: pd.DataFrame, y: np.ndarray, X_test: pd.DataFrame, seed: int) -> Rival:  # noqa: ARG001
+def ridge(task: Task) -> Rival:
     """The penalty by leave-one-out."""
     model = make_pipeline(StandardScaler(), RidgeCV(PENALTIES))
-    unseen = y - cross_val_predict(model, X, y, cv=5)
-    model.fit(X, y)
-    weights = pd.Series(np.abs(model[-1].coef_), index=X.columns)
-    return Rival(gaussian(model.predict(X_test), float(np.mean(unseen**2))), weights)
+    unseen = task.y - cross_val_predict(model, task.X, task.y, cv=5)
+    model.fit(task.X, task.y)
+    weights = pd.Series(np.abs(model[-1].coef_), index=task.X.columns)
+    return Rival(gaussian(model.predict(task.X_test), float(np.mean(unseen**2))), weights)
 
 
-def forest(X: pd.DataFrame, y: np.ndarray, X_test: pd.DataFrame, seed: int) -> Rival:
+def forest(task: Task) -> Rival:
     model = RandomForestRegressor(
-        TREES, max_features=1 / 3, min_samples_leaf=3, oob_score=True, random_state=seed
-    ).fit(X, y)
-    unseen = y - model.oob_prediction_
-    return Rival(gaussian(model.predict(X_test), float(np.mean(unseen**2))))
+        TREES, max_features=1 / 3, min_samples_leaf=3, oob_score=True, random_state=task.seed
+    ).fit(task.X, task.y)
+    unseen = task.y - model.oob_prediction_
+    return Rival(gaussian(model.predict(task.X_test), float(np.mean(unseen**2))))
 
 
-def ensemble(X: pd.DataFrame, y: np.ndarray, X_test: pd.DataFrame, seed: int) -> Rival:
-    from ..estimators.ensemble import DeepEnsembleRegressor
+def ensemble(task: Task) -> Rival:
+    """Networks as wide as ours."""
+    model = DeepEnsembleRegressor(hidden=task.hidden, random_state=task.seed)
+    return Rival(model.fit(task.X, task.y).predict_density(task.X_test))
 
-    model = DeepEnsembleRegressor(hidden=HIDDEN, random_state=seed).fit(X, y)
-    return Rival(model.predict_density(X_test))
 
-
-OPPONENTS: dict[str, Callable[[pd.DataFrame, np.ndarray, pd.DataFrame, int], Rival]] = {
+OPPONENTS: dict[str, Callable[[Task], Rival]] = {
     "ridge": ridge,
     "random forest": forest,
     "deep ensemble": ensemble,

@@ -39,7 +39,7 @@ def score(density: GaussianMixture, y: np.ndarray, level: float) -> dict[str, fl
 
 
 def over_splits(table: pd.DataFrame) -> pd.DataFrame:
-    """Mean of each method's scores over splits, and their standard deviation where there are any."""
+    """Mean of each method's scores over splits; their standard deviation if there are several."""
     grouped = table.drop(columns="split").groupby("method", sort=False)
     mean = grouped.mean()
     if table["split"].nunique() > 1:
@@ -157,6 +157,13 @@ def referral_rows(name: str, error: np.ndarray, sd: np.ndarray) -> list[dict]:
         low, high = np.quantile(np.sqrt(ordered[:, :kept].mean(axis=1)), [0.05, 0.95])
         rmse = float(np.sqrt(curve[:kept].mean()))
         rows.append(
-            {"method": name, "share": share, "subjects": kept, "rmse": rmse, "lower": low, "upper": high}
+            {
+                "method": name,
+                "share": share,
+                "subjects": kept,
+                "rmse": rmse,
+                "lower": low,
+                "upper": high,
+            }
         )
     return rows

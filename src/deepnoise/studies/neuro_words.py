@@ -1,0 +1,113 @@
+"""What the study found, in sentences that follow from its numbers."""
+
+import pandas as pd
+
+from .neuro_fit import WITH, WITHOUT
+from .neuro_tables import TOP
+
+ROBUST = 0.1
+
+
+def findings(
+    widths: dict[str, float],
+    scores: pd.DataFrame,
+    influence: pd.DataFrame,
+    curves: pd.DataFrame,
+    level: float,
+) -> list[str]:
+    """Plain sentences for the head of the page."""
+    return [
+        accuracy(scores),
+        honesty(scores, level),
+        widening(widths, level),
+        strongest_features(influence),
+        triage(curves),
+    ]
+
+
+def accuracy(scores: pd.DataFrame) -> str:
+    table = scores.set_index("method")
+    best = table["crps"].idxmin()
+    ours, without = table.loc[WITH], table.loc[WITHOUT]
+    text = (
+        f"With images the model explains {percent(ours['r2'])} of the variance of the score in "
+        f"subjects it has not seen; without them {percent(without['r2'])}. "
+    )
+    rivals = [name for name in table.index if name not in (WITH, WITHOUT)]
+    if not rivals:
+        return text.strip()
+    if best == WITH:
+        return text + f"Its densities score better (CRPS) than those of {listed(rivals)}."
+    return text + f"The best densities (CRPS) here are those of the method “{best}”."
+
+
+def honesty(scores: pd.DataFrame, level: float) -> str:
+    covered = scores.set_index("method").loc[WITH, f"coverage_{100 * level:.0f}"]
+    return (
+        f"Its {percent(level)} intervals hold the observed score of {percent(covered)} of the "
+        f"subjects not seen; {percent(level)} would be exact."
+    )
+
+
+def widening(widths: dict[str, float], level: float) -> str:
+    """Whether intervals are wider without images, as far as the bootstrap can tell."""
+    change = f"{abs(100 * (widths['ratio'] - 1)):.0f} %"
+    ends = f"{widths['ratio_lower']:.2f} to {widths['ratio_upper']:.2f}"
+    interval = f"ratio {widths['ratio']:.2f}, 95 % interval {ends}"
+    start = f"Without the images the {percent(level)} intervals are"
+    if widths["ratio_lower"] > 1:
+        end = f"{change} wider on average ({interval}): the images carry information."
+    elif widths["ratio_upper"] < 1:
+        end = f"{change} narrower on average ({interval}): the images do not help this model."
+    else:
+        end = f"not clearly wider or narrower ({interval})."
+    share = f" They are wider for {percent(widths['share_wider'])} of the subjects."
+    return f"{start} {end}{share}"
+
+
+def strongest_features(influence: pd.DataFrame) -> str:
+    first = influence.iloc[0]
+    regions = influence[influence["kind"] == "region"]["feature"].head(TOP // 2)
+    kind = "the brain region " if first["kind"] == "region" else ""
+    return (
+        f"The strongest influence on the predicted mean has {kind}{first['feature']} "
+        f"({first['mean']:.2f} per standard deviation); the strongest regions are "
+        f"{listed(regions)}."
+    )
+
+
+def triage(curves: pd.DataFrame) -> str:
+    """Error in the most certain half beside everyone's."""
+    ours = curves[curves["method"] == WITH].set_index("share")
+    half, everyone = ours.loc[50], ours.loc[100]
+    start = "Among the half of the subjects of whom the model is most certain the error (RMSE) is"
+    text = f"{start} {half['rmse']:.2f}, among all {everyone['rmse']:.2f}"
+    if half["upper"] < everyone["rmse"]:
+        return f"{text}: its certainty can be used to decide who needs a closer look."
+    if half["rmse"] < (1 - ROBUST) * everyone["rmse"]:
+        return f"{text}: its certainty points the right way, but so few subjects prove nothing."
+    return f"{text}: here its certainty is no help in deciding who needs a closer look."
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def listed(names: "pd.Series | list[str]") -> str:
+    names = [str(name) for name in names]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def recovery(found: dict[str, float]) -> str:
+    """How much of the truth came back, without varnish."""
+    right = round(found["precision_at_10"] * min(TOP, found["true_regions"]))
+    text = (
+        f"{found['true_regions']:.0f} regions truly move the mean; of as many that the model finds "
+        f"strongest (at most ten), {right} are among them. "
+    )
+    on_spread = found["precision_spread"]
+    if on_spread >= 0.99:
+        return text + "The regions that truly move the spread are the strongest found there."
+    if on_spread > 0:
+        return text + "Of the regions that truly move the spread only some are found."
+    return text + "The regions that truly move the spread are not found: their ranks say little."

@@ -94,12 +94,18 @@ def image_options(command: Any) -> Any:
     default=0.1,
     help="Share of subjects held out.",
 )
+@click.option(
+    "--opponents",
+    type=options.Names(),
+    default="ridge,random forest,deep ensemble",
+    help="Methods to compare with; '' for none.",
+)
 @click.option("--with-ids", is_flag=True, help="Write identifiers beside predictions.")
 @chain_options
 @click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of everything random.")
 @options.force
 @options.quiet
-def neuro(out, simulate, splits, test_share, with_ids, seed, force, quiet, **given) -> None:
+def neuro(out, simulate, with_ids, seed, force, quiet, **given) -> None:
     """Predict a score from brain images and covariates.
 
     Region means of contrast maps, fits with and without them, influence painted on the brain, and
@@ -113,6 +119,7 @@ def neuro(out, simulate, splits, test_share, with_ids, seed, force, quiet, **giv
     check_folder(out, force)
     atlas = chosen_atlas(given.pop("atlas"), given.pop("atlas_names"))
     data, images = take_data(given), take_images(given, out)
+    protocol = {name: given.pop(name) for name in ("splits", "test_share", "opponents")}
     truth = None
     if simulate is not None:
         if data["table"] or data["images"]:
@@ -124,7 +131,7 @@ def neuro(out, simulate, splits, test_share, with_ids, seed, force, quiet, **giv
     table = load_neuro(atlas=atlas, options=images, progress=counted, **data)
     for problem in table.problems:
         note(f"Warning: left out: subject {problem.subject!r}: {problem.reason}")
-    plan = NeuroPlan(splits=splits, test_share=test_share, seed=seed, model=given)
+    plan = NeuroPlan(seed=seed, **protocol, model=given)
     progress: Any = False if quiet else watch
     run_study(table, out, plan, truth=truth, identifiers=with_ids, say=say, progress=progress)
     click.echo(f"{out / 'report.html'} written in {duration(time.monotonic() - began)}")

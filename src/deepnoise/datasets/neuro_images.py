@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.ndimage import affine_transform
 
 from .neuro_atlas import MNI_3MM, Atlas, Grid, imaging
 
@@ -133,7 +134,10 @@ class Extraction:
         missing = np.isnan(values)
         if missing.any() and self.nan_voxels == "refuse":
             name = self.atlas.names[self.region[missing.argmax()]]
-            raise BadImageError(f"has {missing.sum()} NaN voxels, the first in {name!r}")
+            outside = " or lie outside it" if self.resample else ""
+            raise BadImageError(
+                f"has {missing.sum()} voxels that are NaN{outside}, the first in {name!r}"
+            )
         empty = self._by_region(~missing & (values != 0)) == 0
         if empty.any():
             names = [self.atlas.names[r] for r in np.flatnonzero(empty)]
@@ -142,27 +146,23 @@ class Extraction:
 
 
 def resampled(values: np.ndarray, found: Grid, wanted: Grid) -> np.ndarray:
-    """Values on another grid, linear between voxels; NaN where most of the weight lies on NaN."""
+    """Values on another grid, linear between voxels.
+
+    NaN where most of the weight lies on NaN or outside the image: nothing is known there.
+    """
     known = np.isfinite(values)
-    total = _linear(np.where(known, values, 0), found, wanted)
-    if known.all():
-        return total
-    weight = _linear(known, found, wanted)
+    total, weight = (_linear(part, found, wanted) for part in (np.where(known, values, 0), known))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(weight >= 0.5, total / weight, np.nan)
 
 
 def _linear(values: np.ndarray, found: Grid, wanted: Grid) -> np.ndarray:
-    image = imaging("nibabel").Nifti1Image(values.astype(np.float32), found.affine)
-    moved = imaging("nilearn.image").resample_img(
-        image,
-        target_affine=wanted.affine,
-        target_shape=wanted.shape,
-        interpolation="linear",
-        force_resample=True,
-        copy_header=True,
+    """0 outside the image."""
+    # From voxels of one grid to those of the other.
+    move = np.linalg.inv(found.affine) @ wanted.affine
+    return affine_transform(
+        values.astype(np.float32), move[:3, :3], move[:3, 3], output_shape=wanted.shape, order=1
     )
-    return np.asarray(moved.dataobj)
 
 
 def common_grid(grids: list[Grid], resample: bool) -> Grid:

@@ -1,5 +1,6 @@
 """Influence painted on the brain: glass brain, a mosaic of slices, a page to move through it."""
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,11 +50,12 @@ def glass_brain(image: Any) -> "Figure":
 def mosaic(image: Any) -> "Figure":
     """Slices along the three axes over nilearn's MNI152 template."""
     figure = _empty((9, 4.2))
+    cuts = _cuts(image)
     for row, mode in enumerate("zyx"):
         slices = imaging("nilearn.plotting").plot_stat_map(
             image,
             display_mode=mode,
-            cut_coords=SLICES,
+            cut_coords=cuts[mode],
             figure=figure,
             axes=(0.01, 0.67 - 0.33 * row, 0.89, 0.32),
             colorbar=False,
@@ -68,12 +70,22 @@ def mosaic(image: Any) -> "Figure":
     return figure
 
 
+def _cuts(image: Any) -> dict[str, np.ndarray]:
+    """Evenly spaced places (mm) within what is painted, along each axis."""
+    inside = np.argwhere(np.asarray(image.dataobj) > 0)
+    world = inside @ image.affine[:3, :3].T + image.affine[:3, 3]
+    ends = zip(world.min(axis=0), world.max(axis=0))
+    places = [np.linspace(low, high, SLICES + 2)[1:-1].round() for low, high in ends]
+    return dict(zip("xyz", places))
+
+
 def interactive(image: Any, title: str) -> str:
     """A whole HTML page, with all it needs inside, to click through the slices."""
     view = imaging("nilearn.plotting").view_img(
         image, symmetric_cmap=False, black_bg=False, title=title, **_shades(image)
     )
-    return view.get_standalone()
+    # nilearn's icon would be fetched from the network; nothing here is.
+    return re.sub(r"<link[^>]*icon[^>]*>", "", view.get_standalone())
 
 
 def _empty(size: tuple[float, float]) -> "Figure":

@@ -29,10 +29,12 @@ def violins(fit: SplitFit, level: float, outcome: str) -> "Figure":
     few = {name: fit.densities[name][rows] for name in (WITH, WITHOUT)}
     grid = _grid(few, fit.y[rows])
     heights = {name: density.pdf_grid(grid) for name, density in few.items()}
-    tallest = np.quantile([h.max(axis=1) for h in heights.values()], 0.9)
+    peaks = np.concatenate([h.max(axis=1) for h in heights.values()])
+    # Room for the widest body, unless a spike would flatten the others.
+    widest = min(peaks.max(), 3 * np.median(peaks))
     figure, axes = new_figure((7.4, 5.4), 2, 1, sharex=True, sharey=True)
     for axis, name in zip(axes[:, 0], few):
-        bodies = np.minimum(heights[name] / tallest * 0.42, 0.47)
+        bodies = np.minimum(heights[name] / widest, 1) * 0.47
         _panel(axis, grid, bodies, few[name].interval(level), fit.y[rows], COLOURS[name])
         axis.set(title="with images" if name == WITH else "without images", ylabel=outcome)
     axes[1, 0].set(xticks=range(len(rows)), xlim=(-0.7, len(rows) - 0.3))
@@ -141,5 +143,6 @@ def truth_figure(frame: pd.DataFrame) -> "Figure":
         axis.plot([0, top], [0, top], color=GREY, lw=0.8, ls=":", zorder=0)
         axis.set(xlim=(-0.03 * top, top), ylim=(0, top), xlabel="true influence")
         axis.set_title(f"on the predictive {title}")
+        axis.locator_params(nbins=5)
     axes[0, 0].set_ylabel("estimated influence")
     return figure

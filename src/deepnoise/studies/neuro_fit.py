@@ -93,6 +93,9 @@ def _fit_split(
         model = BDeepNoiseRegressor(**{**plan.model, "random_state": seed})
         model.set_params(progress=progress(model) if callable(progress) else progress)
         models[name] = model.fit(X.iloc[train], y[train])
+        if model.posterior_.run.n_draws < model.draws:
+            # The estimator keeps what it has after Ctrl-C; a study of short chains is no study.
+            raise KeyboardInterrupt
         densities[name] = in_memory(model.predict_density(X.iloc[test]))
     X = features(table, train, images=True)
     task = Task(X.iloc[train], y[train], X.iloc[test], seed, models[WITH].hidden)

@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from ..inference.diagnostics import Diagnostics
 from .neuro_fit import WITH, WITHOUT
 from .neuro_tables import TOP
 
@@ -87,6 +88,17 @@ def triage(curves: pd.DataFrame) -> str:
     if half["rmse"] < (1 - ROBUST) * everyone["rmse"]:
         return f"{text}: its certainty points the right way, but so few subjects prove nothing."
     return f"{text}: here its certainty is no help in deciding who needs a closer look."
+
+
+def caution(diagnostics: Diagnostics) -> str:
+    """A warning where the chains are not what they should be; nothing otherwise."""
+    if diagnostics.status in ("good", "usable"):
+        return ""
+    return (
+        "Read this page as preliminary: the computation has not settled, and a longer run may move "
+        f"the numbers, the intervals of influence most of all. In detail: {diagnostics.verdict}. "
+        f"{diagnostics.advice}"
+    )
 
 
 def percent(share: float) -> str:

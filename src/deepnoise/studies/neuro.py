@@ -28,6 +28,7 @@ class NeuroResult:
     plan: NeuroPlan
     fits: list[SplitFit]
     scores: pd.DataFrame
+    comparison: pd.DataFrame
     widths: dict[str, float]
     influence: pd.DataFrame
     regions: pd.DataFrame
@@ -93,6 +94,7 @@ def analyse(
         plan,
         fits,
         tables.scores(fits, plan.level),
+        tables.comparison(fits, plan.seed),
         tables.width_comparison(fits, plan.level, plan.seed),
         influence,
         tables.region_table(influence, table.atlas),

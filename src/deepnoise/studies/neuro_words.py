@@ -1,45 +1,53 @@
 """What the study found, in sentences that follow from its numbers."""
 
+from typing import TYPE_CHECKING
+
 import pandas as pd
 
 from ..inference.diagnostics import Diagnostics
 from .neuro_fit import WITH, WITHOUT
 from .neuro_tables import TOP
 
+if TYPE_CHECKING:
+    from .neuro import NeuroResult
+
 ROBUST = 0.1
 
 
-def findings(
-    widths: dict[str, float],
-    scores: pd.DataFrame,
-    influence: pd.DataFrame,
-    curves: pd.DataFrame,
-    level: float,
-) -> list[str]:
-    """Plain sentences for the head of the page."""
+def findings(result: "NeuroResult", scores: pd.DataFrame) -> list[str]:
+    """Plain sentences for the head of the page; ``scores`` are means over splits."""
+    level = result.plan.level
     return [
         accuracy(scores),
+        rivalry(result.comparison),
         honesty(scores, level),
-        widening(widths, level),
-        strongest_features(influence),
-        triage(curves),
+        widening(result.widths, level),
+        strongest_features(result.influence),
+        triage(result.referral),
     ]
 
 
 def accuracy(scores: pd.DataFrame) -> str:
-    table = scores.set_index("method")
-    best = table["crps"].idxmin()
-    ours, without = table.loc[WITH], table.loc[WITHOUT]
-    text = (
-        f"With images the model explains {percent(ours['r2'])} of the variance of the score in "
-        f"subjects it has not seen; without them {percent(without['r2'])}. "
+    explained = scores.set_index("method")["r2"]
+    return (
+        f"With images the model explains {percent(explained[WITH])} of the variance of the score "
+        f"in subjects it has not seen; without them {percent(explained[WITHOUT])}."
     )
-    rivals = [name for name in table.index if name not in (WITH, WITHOUT)]
-    if not rivals:
-        return text.strip()
-    if best == WITH:
-        return text + f"Its densities score better (CRPS) than those of {listed(rivals)}."
-    return text + f"The best densities (CRPS) here are those of the method “{best}”."
+
+
+def rivalry(comparison: pd.DataFrame) -> str:
+    """Whose densities are better, as far as the bootstrap can tell."""
+    better = comparison["lower"] > 0
+    worse = comparison["upper"] < 0
+    kinds = {
+        "are clearly better than those of": better,
+        "cannot be told from those of": ~better & ~worse,
+        "are clearly worse than those of": worse,
+    }
+    parts = [
+        f"{said} {listed(comparison['method'][are])}" for said, are in kinds.items() if any(are)
+    ]
+    return f"Its densities (by CRPS) {'; they '.join(parts)}."
 
 
 def honesty(scores: pd.DataFrame, level: float) -> str:

@@ -86,6 +86,7 @@ def _pictures(result: "NeuroResult", maps: dict[str, Any]) -> dict[str, Callable
 def _tables(result: "NeuroResult", identifiers: bool) -> dict[str, pd.DataFrame]:
     found = {
         "scores": result.scores,
+        "comparison": result.comparison,
         "widths": pd.DataFrame([result.widths]),
         "predictions": tables.predictions(result.first, result.table, identifiers),
         "influence": result.influence,
@@ -139,9 +140,7 @@ def _content(result: "NeuroResult") -> dict[str, Any]:
     return {
         "title": f"What predicts {table.outcome.name}, and how surely",
         "simulated": result.truth is not None,
-        "findings": words.findings(
-            result.widths, means, result.influence, result.referral, plan.level
-        ),
+        "findings": words.findings(result, means),
         "warning": words.caution(diagnostics),
         "subjects": len(table),
         "held_out": len(result.first.test),
@@ -154,7 +153,7 @@ def _content(result: "NeuroResult") -> dict[str, Any]:
         "percent_level": words.percent(plan.level),
         "widening": words.widening(result.widths, plan.level),
         "scores": rows(means.rename(columns=_score_name)),
-        "top_regions": rows(_top_regions(result.regions)),
+        "top_regions": rows(_top_regions(result.regions, plan.splits)),
         "truth": _truth(result),
         "verdict": diagnostics.verdict,
         "settings": ", ".join(f"{name} {value}" for name, value in _settings(result).items()),
@@ -168,21 +167,21 @@ def _score_name(name: str) -> str:
     return {"r2": "R²", "method": "method"}.get(short, short.upper() if len(short) < 5 else short)
 
 
-def _top_regions(regions: pd.DataFrame) -> pd.DataFrame:
+def _top_regions(regions: pd.DataFrame, splits: int) -> pd.DataFrame:
     """Under headings that need no explanation."""
     top = regions.head(SHOWN)
     ends = [f"{low:.2f} to {high:.2f}" for low, high in zip(top["mean_lower"], top["mean_upper"])]
     places = [f"{x:.0f}, {y:.0f}, {z:.0f}" for x, y, z in zip(top["x"], top["y"], top["z"])]
-    return pd.DataFrame(
-        {
-            "region": top["region"],
-            "on the mean": top["mean"],
-            "95 % interval": ends,
-            "on the spread": top["spread"],
-            "in the top ten of splits": [words.percent(share) for share in top["top_share"]],
-            "centre (MNI, mm)": places,
-        }
-    )
+    columns = {
+        "region": top["region"],
+        "on the mean": top["mean"],
+        "95 % interval": ends,
+        "on the spread": top["spread"],
+        "centre (MNI, mm)": places,
+    }
+    if splits > 1:
+        columns["in the top ten of splits"] = [words.percent(share) for share in top["top_share"]]
+    return pd.DataFrame(columns)
 
 
 def _truth(result: "NeuroResult") -> dict[str, Any] | None:

@@ -10,6 +10,7 @@ from .judge import diagnose, influence, score
 from .plot import plot
 from .predict import predict
 from .resume import resume
+from .study import study, table
 
 
 @click.group("deepnoise", cls=Commands)
@@ -23,5 +24,5 @@ def main() -> None:
     """
 
 
-for command in (demo, fit, predict, score, diagnose, plot, influence, resume):
+for command in (demo, fit, predict, score, diagnose, plot, influence, resume, study, table):
     main.add_command(command)

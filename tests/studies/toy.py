@@ -19,7 +19,7 @@ def uci_folder(folder: Path, name: str = "wine", rows: int = 60, splits: int = 3
     table = "\n".join(",".join(map(repr, map(float, row))) for row in np.c_[x, y])
     folder.mkdir(exist_ok=True)
     (folder / f"{name}.csv").write_text(f"a,b,y\n{table}\n")
-    tests = [",".join(map(str, range(k, rows, 6))) for k in range(splits)]
+    tests = [",".join(map(str, range(k, rows, 2 * splits))) for k in range(splits)]
     (folder / f"{name}.test_rows.csv").write_text("\n".join(tests) + "\n")
     return folder
 

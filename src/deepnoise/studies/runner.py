@@ -108,7 +108,7 @@ def _client(scheduler: str) -> Iterator[Any]:
         from distributed import Client
     except ModuleNotFoundError:
         raise ModuleNotFoundError("a scheduler needs Dask: pip install 'deepnoise[dask]'") from None
-    with Client(scheduler, set_as_default=False) as client:
+    with Client(scheduler) as client:
         yield client
 
 

@@ -15,6 +15,8 @@ from .base import DensityRegressor
 from .quantiles import QuantileAnswers
 
 MOST_GP_ROWS = 5000
+# Stages without gain on held-out rows after which boosting ends.
+PATIENCE = 20
 
 
 class OneOutcome:
@@ -44,21 +46,29 @@ class NGBoostRegressor(OneOutcome, DensityRegressor):
     Parameters
     ----------
     estimators : int
-        Boosting stages.
+        Boosting stages at most; a tenth of the rows is held out to stop before.
     standardize, random_state
         As of every density regressor.
     """
 
-    def __init__(self, estimators=500, standardize=True, random_state=None):
+    def __init__(self, estimators=2000, standardize=True, random_state=None):
         self.estimators = estimators
         self.standardize = standardize
         self.random_state = random_state
 
     def _fit(self, x: np.ndarray, y: np.ndarray, seed: int) -> None:
         from ngboost import NGBRegressor
+        from sklearn.tree import DecisionTreeRegressor
 
-        count = settings.count("estimators", self.estimators, 1)
-        model = NGBRegressor(n_estimators=count, random_state=seed, verbose=False)
+        model = NGBRegressor(
+            # As ngboost makes it, with a seed.
+            Base=DecisionTreeRegressor(max_depth=3, random_state=seed),
+            n_estimators=settings.count("estimators", self.estimators, 1),
+            validation_fraction=0.1,
+            early_stopping_rounds=PATIENCE,
+            random_state=seed,
+            verbose=False,
+        )
         self.model_ = model.fit(x, self._single(y))
 
     def _density(self, x: np.ndarray) -> GaussianMixture:
@@ -120,7 +130,7 @@ class QuantileForestRegressor(OneOutcome, QuantileAnswers, DensityRegressor):
         As of every density regressor.
     """
 
-    def __init__(self, trees=500, leaf=5, standardize=True, random_state=None):
+    def __init__(self, trees=500, leaf=10, standardize=True, random_state=None):
         self.trees = trees
         self.leaf = leaf
         self.standardize = standardize

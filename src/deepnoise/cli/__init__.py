@@ -9,6 +9,7 @@ from .fit import fit
 from .judge import diagnose, influence, score
 from .plot import plot
 from .predict import predict
+from .reproduce import table
 from .resume import resume
 from .study import study
 
@@ -24,5 +25,5 @@ def main() -> None:
     """
 
 
-for command in (demo, fit, predict, score, diagnose, plot, influence, resume, study):
+for command in (demo, fit, predict, score, diagnose, plot, influence, resume, study, table):
     main.add_command(command)

@@ -8,7 +8,7 @@ import click
 from .app import Command
 
 # Name of the command -> module beside this one that holds it under the same name.
-STUDIES = {"neuro": "neuro"}
+STUDIES = {"synthetic": "reproduce", "uci": "reproduce", "neuro": "neuro"}
 
 
 class Studies(click.Group):

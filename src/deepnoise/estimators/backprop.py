@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from ..model.activation import PiecewiseLinear
 from .base import DensityRegressor
@@ -23,8 +24,8 @@ class GaussianNetwork:
     h: PiecewiseLinear
     adversarial: float = 0.0
 
-    def init(self, key: jax.Array, inputs: int, outcomes: int) -> Weights:
-        return random_weights(key, (inputs, *self.hidden, 2 * outcomes))
+    def init(self, rng: np.random.Generator, inputs: int, outcomes: int) -> Weights:
+        return random_weights(rng, (inputs, *self.hidden, 2 * outcomes))
 
     def held(self, weights: Weights, key, x, y) -> jax.Array:  # noqa: ARG002
         mean, variance = self.moments(weights, x)
@@ -85,7 +86,7 @@ class BackpropRegressor(TrainedNetwork, DensityRegressor):
         self,
         hidden=(50, 50, 50, 50),
         activation="hard_tanh",
-        steps=4000,
+        steps=6000,
         validation=0.1,
         standardize=True,
         random_state=None,

@@ -22,6 +22,12 @@ ESTIMATORS = {"BDeepNoiseRegressor": "deepnoise.estimators.bdeepnoise"}
 NETWORKS = {
     "BackpropRegressor": "deepnoise.estimators.backprop",
     "DeepEnsembleRegressor": "deepnoise.estimators.ensemble",
+    "MCDropoutRegressor": "deepnoise.estimators.dropout",
+    "VariationalRegressor": "deepnoise.estimators.variational",
+    "HMCRegressor": "deepnoise.estimators.hmc",
+    "MixtureDensityRegressor": "deepnoise.estimators.mdn",
+    "ConformalQuantileRegressor": "deepnoise.estimators.cqr",
+    "DeepNoiseRegressor": "deepnoise.estimators.deepnoise",
 }
 
 
@@ -118,7 +124,7 @@ def _params(raw: dict[str, Any]) -> dict[str, Any]:
         params["activation"] = piecewise_linear(**params["activation"])
     if isinstance(params.get("prior"), dict):
         params["prior"] = {name: tuple(pair) for name, pair in params["prior"].items()}
-    return {**params, "hidden": tuple(params["hidden"])}
+    return {name: tuple(v) if isinstance(v, list) else v for name, v in params.items()}
 
 
 def _check(made: Any) -> None:

@@ -17,7 +17,6 @@ import optax
 from ..inference.runtime import numerics
 from ..model.activation import PiecewiseLinear
 from ..model.network import LOG_2PI
-from ..model.random import normals
 from ..prediction.mixture import Components, GaussianMixture
 
 Weights = dict[str, Any]
@@ -31,7 +30,7 @@ PREDICTION = 2**32 - 1
 class Network(Protocol):
     """What a baseline says of its network; hashable, so that programs are compiled once."""
 
-    def init(self, key: jax.Array, inputs: int, outcomes: int) -> Weights:
+    def init(self, rng: np.random.Generator, inputs: int, outcomes: int) -> Weights:
         """Where the training of a member starts."""
 
     def loss(self, weights: Weights, key, x, y, rows) -> jax.Array:
@@ -48,11 +47,11 @@ class Network(Protocol):
 class Training:
     """Adam on random batches; ends after ``patience`` checks of the held-out rows without gain."""
 
-    steps: int = 4000
+    steps: int = 6000
     batch: int = 128
     rate: float = 3e-3
     check_every: int = 50
-    patience: int = 12
+    patience: int = 30
 
 
 @dataclass(frozen=True)
@@ -71,14 +70,13 @@ def random_split(seed: int, rows: int, members: int, share: float) -> Split:
     return Split(order[:, held:], order[:, :held])
 
 
-def random_weights(key: jax.Array, widths: tuple[int, ...]) -> Weights:
+def random_weights(rng: np.random.Generator, widths: tuple[int, ...]) -> Weights:
     """Weights of size 1/√fan-in; biases of hidden layers spread the kinks, the last is zero."""
     weights: Weights = {}
     for l, (fan_in, out) in enumerate(pairwise(widths)):
-        key_w, key_b = jax.random.split(jax.random.fold_in(key, l))
         spread = 0.5 if l < len(widths) - 2 else 0.0
-        weights[f"w{l}"] = normals(key_w, (out, fan_in), jnp.float32) * fan_in**-0.5
-        weights[f"b{l}"] = spread * normals(key_b, (out,), jnp.float32)
+        weights[f"w{l}"] = rng.normal(0, fan_in**-0.5, (out, fan_in))
+        weights[f"b{l}"] = spread * rng.normal(size=out)
     return weights
 
 
@@ -116,17 +114,22 @@ def fit(
     split: Split,
     fixed: Weights | None = None,
 ) -> Weights:
-    """Trained weights, as numpy, with a leading axis member; ``fixed`` ones are left as they are.
+    """Trained weights, as numpy, with a leading axis member; ``fixed`` ones join them untouched.
 
     Rows are padded to a power of two and their numbers are not part of the program, so that sets
     of similar size share one compilation.
     """
     check_range(x, y)
+    starts = [
+        network.init(np.random.default_rng([seed, member]), x.shape[1], y.shape[1])
+        for member in range(len(split.train))
+    ]
     with numerics():
         weights = _fit(
             network,
             training,
             member_keys(seed, len(split.train)),
+            jax.tree.map(lambda *parts: jnp.asarray(np.stack(parts), jnp.float32), *starts),
             jnp.asarray(padded(x), jnp.float32),
             jnp.asarray(padded(y), jnp.float32),
             _counted(split.train),
@@ -159,15 +162,14 @@ def _counted(numbers: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def _fit(network: Network, training: Training, keys, x, y, train, held, fixed) -> Weights:
+def _fit(network: Network, training: Training, keys, starts, x, y, train, held, fixed) -> Weights:
     """One early-stopped training a member; the weights best on its held-out rows are kept."""
     (train, n_train), (held, n_held) = train, held
     adam = optax.chain(optax.clip_by_global_norm(10.0), optax.adam(training.rate))
     batch = min(training.batch, len(x))
 
-    def one_member(key, train, held, fixed):
-        key_start, key_held, key_steps = jax.random.split(key, 3)
-        start = network.init(key_start, x.shape[1], y.shape[1])
+    def one_member(key, start, train, held, fixed):
+        key_held, key_steps = jax.random.split(key)
         is_held = jnp.arange(len(held)) < n_held
 
         def loss(weights, key, picked):
@@ -201,7 +203,7 @@ def _fit(network: Network, training: Training, keys, x, y, train, held, fixed) -
         first = (start, adam.init(start), jnp.array(0), start, worst, jnp.array(0))
         return {**jax.lax.while_loop(going, check, first)[3], **fixed}
 
-    return jax.vmap(one_member)(keys, train, held, fixed)
+    return jax.vmap(one_member)(keys, starts, train, held, fixed)
 
 
 def density(network: Network, weights: Weights, seed: int, x: np.ndarray) -> GaussianMixture:

@@ -96,6 +96,16 @@ def test_costs_and_coverage_are_not_ranked():
 
 def test_the_same_numbers_cannot_be_told_apart():
     one = dict(enumerate(BASE))
-    assert not distinguishable(one, dict(one))
-    assert not distinguishable({0: 1.0}, {0: 2.0})
-    assert distinguishable(one, {k: v + 1 for k, v in one.items()})
+    assert not distinguishable(one, dict(one), 0.0)
+    assert not distinguishable({0: 1.0}, {0: 2.0}, 0.0)
+    assert distinguishable(one, {k: v + 1 for k, v in one.items()}, 0.0)
+
+
+def test_without_overlap_it_is_the_paired_t_test_and_overlap_asks_for_more():
+    found = []
+    for shift in np.linspace(0, 0.02, 41):
+        one, other = dict(enumerate(BASE)), dict(enumerate(CLOSE + shift))
+        plain = stats.ttest_rel(BASE, CLOSE + shift).pvalue < 0.05
+        assert distinguishable(one, other, 0.0) == plain
+        found.append((plain, distinguishable(one, other, 1 / 9)))
+    assert {(False, False), (True, False), (True, True)} == set(found)

@@ -12,6 +12,7 @@ import numpy as np
 from ..prediction.mixture import GaussianMixture
 from . import settings
 from .base import DensityRegressor
+from .mlp import random_split
 from .quantiles import QuantileAnswers
 
 MOST_GP_ROWS = 5000
@@ -64,12 +65,13 @@ class NGBoostRegressor(OneOutcome, DensityRegressor):
             # As ngboost makes it, with a seed.
             Base=DecisionTreeRegressor(max_depth=3, random_state=seed),
             n_estimators=settings.count("estimators", self.estimators, 1),
-            validation_fraction=0.1,
-            early_stopping_rounds=PATIENCE,
             random_state=seed,
             verbose=False,
         )
-        self.model_ = model.fit(x, self._single(y))
+        outcome, split = self._single(y), random_split(seed, len(x), 1, 0.1)
+        train, held = split.train[0], split.held[0]
+        judge = {"X_val": x[held], "Y_val": outcome[held], "early_stopping_rounds": PATIENCE}
+        self.model_ = model.fit(x[train], outcome[train], **(judge if held.size else {}))
 
     def _density(self, x: np.ndarray) -> GaussianMixture:
         found = self.model_.pred_dist(x).params

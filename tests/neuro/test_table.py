@@ -121,6 +121,9 @@ SLIPS = {
     "subject 's3': column 'age' holds 'ten', not a number": lambda f: f.assign(
         age=[9, 9, 9, "ten", 9, 9]
     ),
+    "column 'visit' holds 6 different values that are no numbers": lambda f: f.assign(
+        visit=pd.date_range("2020-01-01", periods=6)
+    ),
     "subject 's4': column 'age' is infinite": lambda f: f.assign(age=[9, 9, 9, 9, np.inf, 9]),
     "subject 's0': column 'g_score' holds 'low'": lambda f: f.assign(g_score=["low"] + 5 * [1]),
     "no subject has all covariates": lambda f: f.assign(age=np.nan),
@@ -152,6 +155,15 @@ def test_more_slips(folder):
     toy.write(folder / "images" / "sub-s2_again.nii.gz", np.ones(toy.GRID.shape))
     with pytest.raises(ValueError, match=r"subject 's2' has two images, sub-s2.*sub-s2"):
         read(table(), folder)
+
+
+def test_text_that_is_no_category(tmp_path):
+    frame = table(30).assign(note=[f"note {n}" for n in range(30)])
+    toy.maps(tmp_path / "images", 30)
+    with pytest.raises(ValueError, match=r"'note' holds 30 different values .* leave it out"):
+        read(frame, tmp_path)
+    chosen = Columns(covariates=("age", "sex"))
+    assert read(frame, tmp_path, columns=chosen).covariates.shape == (30, 2)
 
 
 def test_a_column_of_images_that_are_not_there(folder):

@@ -9,6 +9,8 @@ import pandas as pd
 
 MISSING = ("refuse", "fill", "drop")
 SUFFIXES = (".nii.gz", ".nii")
+# Text with more values than this, and than every second subject, is a name or a date.
+FEW_LEVELS = 20
 
 
 @dataclass(frozen=True)
@@ -120,11 +122,20 @@ def _covariate(values: pd.Series, columns: Columns) -> pd.Series:
         return values.map(_level, na_action="ignore").astype(object)
     if pd.api.types.is_numeric_dtype(values):
         return _numbers(values, str(values.name))
-    numbers = pd.to_numeric(values, errors="coerce")
-    readable = numbers.notna().sum()
-    if readable > values.notna().sum() / 2:
+    dates = pd.api.types.is_datetime64_any_dtype(values)
+    if not dates and _mostly_numbers(values):
         return _numbers(values, str(values.name))
+    levels = values.nunique()
+    if dates or levels > max(FEW_LEVELS, len(values) / 2):
+        raise ValueError(
+            f"table: column {values.name!r} holds {levels} different values that are no numbers, "
+            f"too many for a category; leave it out of the covariates"
+        )
     return values.astype(object).where(values.notna(), None)
+
+
+def _mostly_numbers(values: pd.Series) -> bool:
+    return pd.to_numeric(values, errors="coerce").notna().sum() > values.notna().sum() / 2
 
 
 def _level(value: object) -> str:

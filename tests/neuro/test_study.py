@@ -18,7 +18,7 @@ from deepnoise.cli.neuro import chosen_atlas
 from deepnoise.datasets import neuro_regions
 from deepnoise.datasets.neuro import load_neuro
 from deepnoise.datasets.neuro_cohort import simulate_cohort
-from deepnoise.studies import neuro_brain
+from deepnoise.studies import neuro_brain, neuro_write
 from deepnoise.studies.neuro_fit import features
 from tests.cli_toy import SETTINGS as TINY_MODEL
 from tests.cli_toy import TINY, error, run
@@ -43,9 +43,12 @@ def labels(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def done(labels, tmp_path_factory):
-    """A finished study of simulated subjects, two splits."""
+    """A finished study of simulated subjects, two splits, with small pictures."""
     out = tmp_path_factory.mktemp("neuro") / "out"
-    result = study("--simulate", SUBJECTS, "--out", out, "--splits", 2, *labels)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(neuro_brain, "SLICES", 2)
+        patch.setattr(neuro_write, "DPI", 50)
+        result = study("--simulate", SUBJECTS, "--out", out, "--splits", 2, *labels)
     assert result.exit_code == 0, result.output
     assert "simulating subjects: 40/40" in result.stderr
     assert "reading images: 40/40" in result.stderr

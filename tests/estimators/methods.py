@@ -18,9 +18,14 @@ TINY = {
     "bnn": SMALL | {"chains": 2, "warmup": 60, "draws": 20, "leaps": 5},
     "mdn": SMALL | {"components": 2},
     "cqr": SMALL,
+    "ngboost": {"estimators": 1000},
+    "bart": {"draws": 200, "burnin": 200},
+    "forest": {"trees": 50},
+    "gp": {"restarts": 0},
+    "numpyro": {"hidden": (4,), "chains": 1, "warmup": 60, "draws": 20, "depth": 4},
 }  # fmt: skip
 # Methods that answer with quantiles only.
-NO_DENSITY = {"cqr"}
+NO_DENSITY = {"cqr", "forest"}
 USABLE = [name for name in METHODS if METHODS[name].missing is None]
 
 

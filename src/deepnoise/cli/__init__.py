@@ -11,7 +11,9 @@ from .judge import diagnose, influence, score
 from .plot import plot
 from .predict import predict
 from .report import report
+from .reproduce import table
 from .resume import resume
+from .study import study
 
 
 @click.group("deepnoise", cls=Commands)
@@ -25,5 +27,6 @@ def main() -> None:
     """
 
 
-for command in (demo, fit, predict, score, diagnose, plot, report, explore, influence, resume):
+COMMANDS = (demo, fit, predict, score, diagnose, plot, report, explore, influence, resume)
+for command in (*COMMANDS, study, table):
     main.add_command(command)

@@ -1,22 +1,22 @@
 """``ConformalQuantileRegressor``: quantiles by a network, intervals with a guarantee (CQR)."""
 
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..inference.runtime import numerics
 from ..model.activation import PiecewiseLinear
 from . import mlp, settings
-from .base import COVERAGES, DensityRegressor
+from .base import DensityRegressor
 from .mlp import Split, Weights, forward, random_weights
+from .quantiles import LOWEST, QuantileAnswers
 from .trained import TrainedNetwork
 
 # Lower halves of the central intervals, from the widest in, and the median.
-LOWER = (0.005, 0.01, 0.025, 0.05, *np.arange(0.1, 0.5, 0.05).round(2).tolist())
+LOWER = (LOWEST, 0.01, 0.025, 0.05, *np.arange(0.1, 0.5, 0.05).round(2).tolist())
 LEVELS = np.array([*LOWER, 0.5, *(1 - level for level in reversed(LOWER))])
 MEDIAN = len(LOWER)
 
@@ -47,7 +47,7 @@ class QuantileNetwork:
         raise NotImplementedError
 
 
-class ConformalQuantileRegressor(TrainedNetwork, DensityRegressor):
+class ConformalQuantileRegressor(QuantileAnswers, TrainedNetwork, DensityRegressor):
     """Conformalised quantile regression (Romano, Patterson and Candès 2019).
 
     Every central interval is widened, or narrowed, until it covers its share of rows set aside;
@@ -120,59 +120,18 @@ class ConformalQuantileRegressor(TrainedNetwork, DensityRegressor):
         """Calibrated quantiles of standardised rows at all levels, (N, levels, Q)."""
         one = {name: np.asarray(a[0], float) for name, a in self.weights_.items()}
         with numerics():
-            raw = np.asarray(_quantiles(self._network(), one, mlp.padded(np.asarray(x, float))))
+            raw = np.asarray(_raw(self._network(), one, mlp.padded(np.asarray(x, float))))
         table = raw[: len(x)] + one["offset"]
         # Wider intervals hold the narrower ones: only ever wider, so coverage is kept.
         upper = np.maximum.accumulate(table[:, MEDIAN:], axis=1)
         lower = np.minimum.accumulate(table[:, MEDIAN::-1], axis=1)[:, ::-1]
         return np.concatenate([lower[:, :-1], upper], axis=1)
 
-    def _row_mean(self, x: np.ndarray) -> np.ndarray:
-        return _mean(self._quantile_table(x))
-
-    def _density(self, x: np.ndarray) -> NoReturn:
-        raise NotImplementedError(
-            "conformalised quantile regression has quantiles, not densities: use "
-            "predict_quantiles or predict_interval, or another estimator"
-        )
-
-    def predict_quantiles(self, X: Any, levels: ArrayLike = (0.05, 0.5, 0.95)) -> np.ndarray:
-        """Predictive quantiles; (N, M) at M levels, (N,) at a single one."""
-        wanted = np.asarray(levels, dtype=float)
-        if wanted.ndim > 1 or not ((wanted >= LEVELS[0]) & (wanted <= LEVELS[-1])).all():
-            raise ValueError(f"levels must be in [{LEVELS[0]}, {LEVELS[-1]}]; got {levels!r}")
-        table = self._quantile_table(self._rows(X))
-        at = np.clip(np.searchsorted(LEVELS, wanted, side="right") - 1, 0, len(LEVELS) - 2)
-        share = ((wanted - LEVELS[at]) / (LEVELS[at + 1] - LEVELS[at]))[..., None]
-        found = (1 - share) * table[:, at] + share * table[:, at + 1]
-        found = found * np.array(self.units_.y.scale) + np.array(self.units_.y.mean)
-        return found[..., 0] if found.shape[-1] == 1 else found
-
-    def predict_interval(self, X: Any, coverage: float = 0.95) -> np.ndarray:
-        """Ends of the central predictive interval; (N, 2)."""
-        if not 0 < coverage <= LEVELS[-1] - LEVELS[0]:
-            raise ValueError(f"coverage must be in (0, {LEVELS[-1] - LEVELS[0]}]; got {coverage}")
-        return self.predict_quantiles(X, [(1 - coverage) / 2, (1 + coverage) / 2])
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Mean of the predictive quantiles; (N,)."""
-        mean = self._row_mean(self._rows(X)) * self.units_.y.scale + self.units_.y.mean
-        return mean[:, 0] if mean.shape[1] == 1 else mean
-
-    def score_report(self, X: Any, y: ArrayLike) -> dict[str, float]:
-        """rmse, crps (twice the mean pinball loss) and coverage at 50, 80, 90 and 95 %."""
-        y = np.asarray(y, dtype=float).reshape(len(self.predict(X)), -1)
-        levels = (np.arange(100) + 0.5) / 100
-        quantiles = self.predict_quantiles(X, levels).reshape(len(y), 100, -1)
-        miss = y[:, None] - quantiles
-        pinball = np.maximum(levels[:, None] * miss, (levels[:, None] - 1) * miss)
-        error = y - self.predict(X).reshape(y.shape)
-        report = {"rmse": float(np.sqrt(np.mean(error**2))), "crps": 2 * float(np.mean(pinball))}
-        for level in COVERAGES:
-            ends = self.predict_interval(X, level).reshape(len(y), 2, -1)
-            covered = (ends[:, 0] <= y) & (y <= ends[:, 1])
-            report[f"coverage_{round(100 * level)}"] = float(np.mean(covered))
-        return report
+    def _quantiles(self, x: np.ndarray, levels: np.ndarray) -> np.ndarray:
+        table = self._quantile_table(x)
+        at = np.clip(np.searchsorted(LEVELS, levels, side="right") - 1, 0, len(LEVELS) - 2)
+        share = ((levels - LEVELS[at]) / (LEVELS[at + 1] - LEVELS[at]))[:, None]
+        return (1 - share) * table[:, at] + share * table[:, at + 1]
 
 
 def conformal_offsets(quantiles: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -190,12 +149,4 @@ def conformal_offsets(quantiles: np.ndarray, y: np.ndarray) -> np.ndarray:
     return offset
 
 
-def _mean(table: np.ndarray) -> np.ndarray:
-    """∫ quantile(p) dp over the levels, the outer quantiles continued to 0 and 1."""
-    edges = np.concatenate([[0.0], LEVELS, [1.0]])
-    values = np.concatenate([table[:, :1], table, table[:, -1:]], axis=1)
-    middles = (values[:, 1:] + values[:, :-1]) / 2
-    return np.sum(np.diff(edges)[:, None] * middles, axis=1)
-
-
-_quantiles = jax.jit(lambda network, *args: network.quantiles(*args), static_argnums=0)
+_raw = jax.jit(lambda network, *args: network.quantiles(*args), static_argnums=0)

@@ -41,9 +41,8 @@ class NoisyNetwork:
                 total -= precision * jnp.sum(a**2) / 2
         return total
 
-    def log_posterior(self, weights: Weights, x, y, is_row) -> jax.Array:
-        rows = -self.held(weights, None, x, y)
-        return self.log_prior(weights) + jnp.sum(jnp.where(is_row, rows, 0))
+    def log_posterior(self, weights: Weights, x, y) -> jax.Array:
+        return self.log_prior(weights) - jnp.sum(self.held(weights, None, x, y))
 
     def held(self, weights: Weights, key, x, y) -> jax.Array:  # noqa: ARG002
         return -log_normal(y, forward(weights, x, self.h), jnp.exp(2 * weights["log_noise"]))
@@ -58,12 +57,12 @@ class NoisyNetwork:
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def _chains(network: NoisyNetwork, plan: tuple[int, int, int], keys, starts, x, y, is_row):
+def _chains(network: NoisyNetwork, plan: tuple[int, int, int], keys, starts, x, y):
     """Draws (chain, draw, ...), acceptance rates and divergences (chain, draw) of HMC."""
     warmup, draws, leaps = plan
 
     def log_posterior(weights):
-        return network.log_posterior(weights, x, y, is_row)
+        return network.log_posterior(weights, x, y)
 
     adaptation = blackjax.window_adaptation(
         blackjax.hmc,
@@ -165,16 +164,13 @@ class HMCRegressor(TrainedNetwork, DensityRegressor):
     def _fit(self, x: np.ndarray, y: np.ndarray, seed: int) -> None:
         network, split = self._network(), self._split(seed, len(x))
         starts = mlp.fit(network, self._training(), seed, x, y, split)
-        rows = mlp.padded(np.arange(len(x)))
         # blackjax takes the widest type that is on: float32 throughout.
         with numerics(), jax.enable_x64(False):
             keys = jax.vmap(lambda key: jax.random.fold_in(key, 0))(
                 mlp.member_keys(seed, self._members())
             )
-            data = (jnp.asarray(part[rows], jnp.float32) for part in (x, y))
-            found = _chains(
-                network, self._plan(), keys, starts, *data, np.arange(len(rows)) < len(x)
-            )
+            data = (jnp.asarray(part, jnp.float32) for part in (x, y))
+            found = _chains(network, self._plan(), keys, starts, *data)
             drawn, accepted, divergent = jax.tree.map(np.asarray, found)
         if not all(np.isfinite(a).all() for a in drawn.values()):
             raise ValueError("the chains left the range of numbers; use standardize=True")

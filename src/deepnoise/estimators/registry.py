@@ -28,6 +28,10 @@ def _ours(label: str, estimator: str, file: str) -> Method:
     return Method(label, estimator, f"deepnoise.estimators.{file}")
 
 
+def _peer(label: str, estimator: str, package: str, extra: str = "peers") -> Method:
+    return Method(label, estimator, "deepnoise.estimators.peers", package, extra)
+
+
 METHODS: dict[str, Method] = {
     "bdeepnoise": _ours("B-DeepNoise", "BDeepNoiseRegressor", "bdeepnoise"),
     "deepnoise": _ours("DeepNoise", "DeepNoiseRegressor", "deepnoise"),
@@ -38,6 +42,17 @@ METHODS: dict[str, Method] = {
     "bnn": _ours("BNN (HMC)", "HMCRegressor", "hmc"),
     "mdn": _ours("MDN", "MixtureDensityRegressor", "mdn"),
     "cqr": _ours("CQR", "ConformalQuantileRegressor", "cqr"),
+    "ngboost": _peer("NGBoost", "NGBoostRegressor", "ngboost", "ngboost"),
+    "bart": _peer("BART", "BARTRegressor", "stochtree"),
+    "forest": _peer("quantile forest", "QuantileForestRegressor", "quantile_forest"),
+    "gp": _peer("GP", "GaussianProcessDensity", "sklearn"),
+    "numpyro": Method(
+        "NUTS (numpyro)",
+        "NumpyroNUTSRegressor",
+        "deepnoise.estimators.numpyro_bnn",
+        "numpyro",
+        "peers",
+    ),
 }
 
 

@@ -1,18 +1,34 @@
 """Many fits of the same shape as one program: all splits of a small set on one GPU."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..estimators.bdeepnoise import BDeepNoiseRegressor
+from ..estimators.chains import PREDICTION
+from ..estimators.settings import plan as plan_of
+from ..estimators.units import Units
+from ..inference.diagnostics import diagnose
 from ..inference.posterior import Plan, Start, begin, chain_priors
 from ..inference.runtime import numerics
 from ..inference.sampling import SEGMENT, advance, chain_keys
 from ..inference.unseen import Data
 from ..model.network import Theta
+from ..prediction.mixture import GaussianMixture
+from ..prediction.predict import predictive
+from .ledger import Claim, Ledger, case_of
+from .runner import Say, Study, claimed, described
+from .work import Task, finite, header, materialised, peak_memory
+
+METHOD = "bdeepnoise"
+DIAGNOSED_ROWS = 10
 
 
 @dataclass(frozen=True)
@@ -27,14 +43,14 @@ def fit_many(
     plan: Plan,
     x: np.ndarray,
     y: np.ndarray,
+    seeds: np.ndarray,
     on_segment: Callable[[int], None] | None = None,
 ) -> Batch:
-    """Posteriors of S data sets x (S, N, P), y (S, N, Q), standardised; fit s has seed + s."""
+    """Posteriors of S data sets x (S, N, P), y (S, N, Q), standardised, with a seed each."""
     with numerics():
         rows = jnp.asarray(x, plan.dtype), jnp.asarray(y, plan.dtype)
-        seeds = plan.seed + jnp.arange(len(x))
-        start, state = jax.jit(jax.vmap(partial(begin, plan.program())))(seeds, *rows)
-        keys = jax.vmap(lambda seed: chain_keys(seed, plan.chains))(seeds)
+        start, state = jax.jit(jax.vmap(partial(begin, plan.program())))(jnp.asarray(seeds), *rows)
+        keys = jax.vmap(lambda seed: chain_keys(seed, plan.chains))(jnp.asarray(seeds))
         prior = jax.vmap(partial(chain_priors, plan))(start.theta, *rows)
         run = _advance_many(plan)
         kept, t = [], 0
@@ -54,3 +70,63 @@ def fit_many(
 def _advance_many(plan: Plan):
     step = partial(advance, plan.kernel(), plan.thin)
     return jax.jit(jax.vmap(step, in_axes=(0, 0, None, None, 0)))
+
+
+def run_batched(study: Study, ledger: Ledger, say: Say = lambda _: None) -> int:
+    """Make the missing B-DeepNoise rows, all splits of a set in one program; how many were made.
+
+    Splits that differ in size by a row go into programs of their own.
+    """
+    cases = [case for case in study.cases() if case.method == METHOD]
+    made = 0
+    for _, group in groupby(cases, key=lambda case: (case.set, case.seed)):
+        claims: dict[Any, Claim] = {}
+        try:
+            tasks = list(claimed(study, ledger, group, claims))
+            for size in sorted({task.X.shape for task in tasks}):
+                for row in _rows([task for task in tasks if task.X.shape == size]):
+                    ledger.append(row)
+                    claims.pop(case_of(row)).release(made=True)
+                    made += 1
+                    say(described(row))
+        finally:
+            for claim in claims.values():
+                claim.release(made=False)
+    ledger.clear_claims()
+    return made
+
+
+def _rows(tasks: list[Task]) -> list[dict[str, Any]]:
+    estimator = BDeepNoiseRegressor(**tasks[0].settings)
+    units = [Units.learn(task.X, task.y[:, None], True) for task in tasks]
+    plan = plan_of(estimator.get_params(deep=False), 0, len(tasks[0].X))
+    x = np.stack([u.x.apply(task.X) for u, task in zip(units, tasks)])
+    y = np.stack([u.y.apply(task.y[:, None]) for u, task in zip(units, tasks)])
+    memory, began = peak_memory(), time.perf_counter()
+    seeds = np.array([task.case.random_state for task in tasks])
+    batch = fit_many(plan, x, y, seeds)
+    shared = {"fit_seconds": (time.perf_counter() - began) / len(tasks), "batch": len(tasks)}
+    rows = []
+    for s, (task, u) in enumerate(zip(tasks, units, strict=True)):
+        test = u.x.apply(task.X_test)
+        density = _predictive(plan, batch, s, int(seeds[s]), test, estimator.paths)
+        scores = task.judge.of_density(materialised(u.y.restore(density)))
+        row = header(task) | shared | {"memory_mib": memory(), "metrics": finite(scores)}
+        rows.append(row | _agreement(plan, density))
+    return rows
+
+
+def _predictive(plan: Plan, batch: Batch, s: int, seed: int, x, paths: int) -> GaussianMixture:
+    """Predictive densities of fit s, as its estimator would make them."""
+    flat = jax.tree.map(lambda a: a[s].reshape(-1, *a.shape[3:]), batch.draws)
+    with numerics():
+        key = jax.random.fold_in(jax.random.key(seed), PREDICTION)
+    return predictive(key, flat, x, plan.h, paths)
+
+
+def _agreement(plan: Plan, density: GaussianMixture) -> dict[str, Any]:
+    """R-hat and ESS of the predictive mean at the first test rows."""
+    means = density[:DIAGNOSED_ROWS].components().means[..., 0]
+    values = means.reshape(len(means), plan.chains, plan.draws, -1).mean(-1)
+    found = diagnose({f"mean[{i}]": value for i, value in enumerate(values)})
+    return finite({"max_rhat": found.max_rhat, "min_ess": found.min_ess})

@@ -1,0 +1,143 @@
+"""Fits of the neuroimaging study: with and without the images, beside three opponents."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.model_selection import ShuffleSplit
+
+from ..datasets.neuro import NeuroTable
+from ..estimators.bdeepnoise import BDeepNoiseRegressor
+from ..estimators.encode import TableEncoder
+from ..prediction.influence import Influence
+from ..prediction.mixture import GaussianMixture
+from .neuro_opponents import OPPONENTS, Task
+
+WITH, WITHOUT = "B-DeepNoise", "B-DeepNoise without images"
+CREDIBLE = 0.95
+FEWEST = 20
+
+
+@dataclass(frozen=True)
+class NeuroPlan:
+    """How the study is run; ``model`` are arguments of ``BDeepNoiseRegressor``."""
+
+    splits: int = 1
+    test_share: float = 0.1
+    level: float = 0.9
+    seed: int = 0
+    opponents: tuple[str, ...] = tuple(OPPONENTS)
+    model: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.splits < 1:
+            raise ValueError(f"splits must be at least 1; got {self.splits}")
+        for name in ("test_share", "level"):
+            if not 0 < getattr(self, name) < 1:
+                raise ValueError(f"{name} must be between 0 and 1; got {getattr(self, name)}")
+        unknown = set(self.opponents) - set(OPPONENTS)
+        if unknown:
+            raise ValueError(f"opponents must be of {', '.join(OPPONENTS)}; got {unknown.pop()!r}")
+        BDeepNoiseRegressor(**self.model)._check_settings()
+
+
+@dataclass(frozen=True, eq=False)
+class SplitFit:
+    """One split: rows of the table, test features, and what every method says of them."""
+
+    number: int
+    train: np.ndarray
+    test: np.ndarray
+    y: np.ndarray
+    densities: dict[str, GaussianMixture]
+    models: dict[str, BDeepNoiseRegressor]
+    influence: Influence
+    ridge_weights: pd.Series | None
+
+    @property
+    def scale(self) -> np.ndarray:
+        """Standard deviations of the features of the model with images."""
+        return np.array(self.models[WITH].units_.x.scale)
+
+
+def fit_splits(
+    table: NeuroTable, plan: NeuroPlan, say: Callable[[str], None], progress: Any = False
+) -> Iterator[SplitFit]:
+    """Fit everything on every split, one after the other."""
+    if len(table) < FEWEST:
+        raise ValueError(f"the study needs at least {FEWEST} subjects; {len(table)} can be used")
+    if not np.ptp(table.outcome.to_numpy()) > 0:
+        raise ValueError(f"the outcome {table.outcome.name!r} is the same for every subject")
+    splitter = ShuffleSplit(plan.splits, test_size=plan.test_share, random_state=plan.seed)
+    for number, (train, test) in enumerate(splitter.split(table.outcome)):
+        say(f"split {number + 1} of {plan.splits}: {len(train)} subjects, {len(test)} held out")
+        yield _fit_split(table, plan, number, np.sort(train), np.sort(test), say, progress)
+
+
+def _fit_split(
+    table: NeuroTable,
+    plan: NeuroPlan,
+    number: int,
+    train: np.ndarray,
+    test: np.ndarray,
+    say: Callable[[str], None],
+    progress: Any,
+) -> SplitFit:
+    y = table.outcome.to_numpy(dtype=float)
+    seed = plan.seed + number
+    densities, models, weights = {}, {}, None
+    for name in (WITH, WITHOUT):
+        X = features(table, train, images=name == WITH)
+        say(f"fitting {name} to {X.shape[1]} features")
+        model = BDeepNoiseRegressor(**{**plan.model, "random_state": seed})
+        model.set_params(progress=progress(model) if callable(progress) else progress)
+        models[name] = model.fit(X.iloc[train], y[train])
+        if model.posterior_.run.n_draws < model.draws:
+            # The estimator keeps what it has after Ctrl-C; a study of short chains is no study.
+            raise KeyboardInterrupt
+        densities[name] = in_memory(model.predict_density(X.iloc[test]))
+    X = features(table, train, images=True)
+    task = Task(X.iloc[train], y[train], X.iloc[test], seed, models[WITH].hidden)
+    for name in plan.opponents:
+        say(f"fitting {name}")
+        rival = OPPONENTS[name](task)
+        densities[name] = in_memory(rival.density)
+        weights = rival.weights if rival.weights is not None else weights
+    influence = models[WITH].influence(X.iloc[test], level=CREDIBLE)
+    return SplitFit(number, train, test, y[test], densities, models, influence, weights)
+
+
+def features(table: NeuroTable, train: np.ndarray, images: bool) -> pd.DataFrame:
+    """Numbers for every subject: region means if wanted, covariates filled and encoded."""
+    covariates = filled(table.covariates, train)
+    encoder = TableEncoder.learn(covariates)
+    names = list(encoder.feature_names)
+    encoded = pd.DataFrame(encoder.encode(covariates), index=covariates.index, columns=names)
+    return pd.concat([table.imaging, encoded], axis=1) if images else encoded
+
+
+def filled(covariates: pd.DataFrame, train: np.ndarray) -> pd.DataFrame:
+    """Missing numbers become the median of the training subjects, and a column says which.
+
+    A missing category is a level of its own, "missing".
+    """
+    columns = {}
+    for name, values in covariates.items():
+        gone = values.isna()
+        if not pd.api.types.is_numeric_dtype(values):
+            columns[name] = values.astype(object).where(~gone, "missing")
+            continue
+        if gone.iloc[train].all():
+            raise ValueError(f"covariate {name!r} is missing for every training subject")
+        columns[name] = values.fillna(values.iloc[train].median())
+        if gone.any():
+            columns[f"{name} missing"] = gone.astype(float)
+    return pd.DataFrame(columns, index=covariates.index)
+
+
+def in_memory(density: GaussianMixture) -> GaussianMixture:
+    """The same mixture, its components computed once."""
+    parts = density.components()
+    return GaussianMixture.of(parts.means, parts.covs, parts.weights)

@@ -5,6 +5,7 @@ last layer integrated exactly; the step with the best held-out fold is kept.
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 
 import jax
@@ -95,6 +96,19 @@ def folds(key: jax.Array, rows: int, chains: int) -> tuple[jax.Array, jax.Array]
     return order[:, held:], order[:, :held]
 
 
+def theta_at(position: Theta, settings: WarmStart) -> Theta:
+    theta = from_position(position)
+    unit = jnp.ones_like(theta.tau2[-1])
+    return replace(theta, tau2=(*theta.tau2[:-1], unit)) if settings.unit_noise else theta
+
+
+def mean_loss(position: Theta, key, rows, paths: int, x, y: Seen, h, settings: WarmStart):
+    """-mean log p(y | x) of some rows, by noise paths."""
+    seen = jax.tree.map(lambda a: a[rows], y)
+    theta = theta_at(position, settings)
+    return -jnp.mean(path_log_likelihood(key, theta, x[rows], seen, h, paths))
+
+
 def fit(
     key: jax.Array,
     x: jax.Array,
@@ -115,15 +129,7 @@ def fit(
     key_start, key_held, key_steps = jax.random.split(key, 3)
     start = random_position(key_start, widths, settings.log_noise, x.dtype)
 
-    def theta_at(position):
-        theta = from_position(position)
-        unit = jnp.ones_like(theta.tau2[-1])
-        return replace(theta, tau2=(*theta.tau2[:-1], unit)) if settings.unit_noise else theta
-
-    def loss(position, key, rows, paths):
-        theta = theta_at(position)
-        seen = jax.tree.map(lambda a: a[rows], y)
-        return -jnp.mean(path_log_likelihood(key, theta, x[rows], seen, h, paths))
+    loss = partial(mean_loss, x=x, y=y, h=h, settings=settings)
 
     def train_step(_, carry):
         position, optimizer, step = carry
@@ -152,4 +158,4 @@ def fit(
     worst = jnp.asarray(jnp.finfo(x.dtype).max, x.dtype)
     first = Progress(start, adam.init(start), start, worst, jnp.array(0), jnp.array(0))
     last = jax.lax.while_loop(going, check, first)
-    return theta_at(last.best), last.best_loss
+    return theta_at(last.best, settings), last.best_loss

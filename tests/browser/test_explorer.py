@@ -139,7 +139,7 @@ def test_the_download_is_what_is_shown(explorer):
 
 def test_by_keyboard(explorer):
     page, seen = explorer.page, []
-    for _ in range(14):
+    while len(seen) < 20 and "B-1" not in seen:
         page.keyboard.press("Tab")
         seen.append(
             page.evaluate("document.activeElement.id || document.activeElement.textContent")

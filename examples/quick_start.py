@@ -49,14 +49,16 @@ model.predict_above(X_test[:5], 200).round(2)
 
 {name: round(value, 3) for name, value in model.score_report(X_test, y_test).items()}
 
-# The bars are flat within the grey band, and the curve follows the diagonal: what the densities
-# promise, they keep.
+# Grey is where a right model would be with 95 % probability, bar by bar and level by level. Bars
+# that rise at both ends would mean densities too narrow, a hump in the middle densities too wide.
 
 plots.calibration(density, y_test)
 
 # ## Have the chains settled?
 #
-# If not, the advice says what to do. `deepnoise report` puts all of this on one page.
+# If they disagree, as chains of this length may, the forecast is still the average that was scored
+# above, but small differences between patients should not be trusted; the advice says what to do.
+# `deepnoise report` puts all of this on one page.
 
 print(model.diagnostics_.verdict)
 print(model.diagnostics_.advice)

@@ -9,9 +9,11 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import serious
+from tests.cli_toy import error, home, run
 from tests.estimators.toy import Line
 from tests.report.pages import NUMBER, SOURCE, TARGET, TEXT, fitted, table
 
+__all__ = ["home"]
 CURVE = "#picture path.curve.scenario-a"
 
 
@@ -62,6 +64,12 @@ def test_nothing_without_the_token(address):
             assert status(f"{host}/{wrong}{route}") == 403
     for route in ("favicon.ico", "_dash-component-suites/dash/deps/react@18.js", f"?token={token}"):
         assert status(f"{host}/{route}") == 403
+
+
+def test_a_port_that_is_taken(address, home):
+    port = address.split(":")[2].split("/")[0]
+    result = run("explore", home / "model", home / "test.csv", "--port", port)
+    assert f"port {port} cannot be used: Address already in use" in error(result, 1)
 
 
 def test_it_loads_from_here_only(explorer, address):

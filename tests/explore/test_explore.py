@@ -104,14 +104,17 @@ def test_missing_values_only_where_the_model_takes_them(model, X):
     assert np.isnan(rows[NUMBER][0])
     assert rows[TEXT][0] is None
     assert controls.shown([None, 0]) == ["missing", sorted(LEVELS)[0]]
-    gap = X.assign(**{NUMBER: np.nan})
-    assert make_table(model, gap).start(1)[0] is None
+    assert replace(controls, X=X.assign(**{NUMBER: np.nan})).start(1) == [None, 1.0]
 
 
-def test_a_level_that_was_not_there(model, X):
-    controls = make_table(model, X.assign(**{TEXT: "green"}))
-    with pytest.raises(ValueError, match="holds 'green', not seen when fitting"):
-        controls.start(1)
+def test_rows_that_the_model_cannot_take_are_no_choice(model, X):
+    green, gap = X.copy(), X.copy()
+    green.loc[24, TEXT] = "green"
+    gap.loc[24, NUMBER] = np.nan
+    with pytest.raises(ValueError, match="row 24 holds 'green'"):
+        make_table(model, green)
+    with pytest.raises(ValueError, match="row 24 is NaN"):
+        make_table(model, gap)
 
 
 def test_the_picture_is_escaped_and_described(engine, answer):

@@ -9,7 +9,7 @@ from deepnoise.prediction import metrics
 from deepnoise.prediction.mixture import GaussianMixture
 from deepnoise.report import calibration, convergence, sharpness, svg, words, worst
 from deepnoise.report.case import judged_rows, make_case
-from deepnoise.report.influence import influences, split
+from deepnoise.report.influence import influences, leading, split
 from deepnoise.report.scores import scores
 from tests.report.pages import NUMBER, fitted, table
 
@@ -85,6 +85,9 @@ def test_influence_and_split(case):
     assert [feature.mean for feature in found.features] == [
         words.number(value, 3) for value in scaled[order]
     ]
+    assert leading([]).startswith("No column")
+    assert leading(["a", "b"]).startswith("a and b move the prediction")
+    assert leading(list("abcdef")).startswith("a, b, c, d, e and others move")
     parts = split(case)
     shares = [float(part.share.removeprefix("under ")[:-1]) for part in parts.sources]
     assert sum(shares) == pytest.approx(100, abs=1)

@@ -5,10 +5,22 @@ import sys
 import pandas as pd
 import pytest
 
-from tests.cli_toy import error, home, run, table
-from tests.report.pages import parsed
+from deepnoise.cli.models import Columns, remember
+from tests.cli_toy import error, run
+from tests.report.pages import NUMBER, TEXT, fitted, parsed, table
 
-__all__ = ["home"]
+ROWS = 25
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A folder with a model, as ``deepnoise fit`` would leave it, and test.csv."""
+    folder = tmp_path_factory.mktemp("report")
+    fitted().save(folder / "model")
+    remember(folder / "model", Columns("y"))
+    X, y = table(ROWS, 1)
+    X.assign(y=y).to_csv(folder / "test.csv", index=False)
+    return folder
 
 
 def test_report(home, tmp_path):
@@ -17,7 +29,7 @@ def test_report(home, tmp_path):
     assert result.exit_code == 0, result.output
     assert result.stdout.strip() == str(out)
     page = parsed(out.read_text("utf-8"))
-    assert "8 rows of test.csv" in page.text
+    assert "25 rows of test.csv" in page.text
     assert {"row-5-title", "row-8-title", "scores", "convergence"} <= set(page.ids)
     again = run("report", home / "model", home / "test.csv", "--out", out)
     assert "exists: --force replaces it" in error(again, 2)
@@ -35,10 +47,10 @@ def test_a_table_without_the_target(home, tmp_path):
 
 def test_a_million_rows(home, tmp_path):
     # Written by hand: pandas would take seconds.
-    lines = table(8, 1).to_csv(index=False).splitlines(keepends=True)
+    lines = (home / "test.csv").read_text().splitlines(keepends=True)
     data = tmp_path / "many.csv"
-    data.write_text(lines[0] + "".join(lines[1:]) * 125_000)
-    result = run("report", home / "model", data, "--out", "-", "--rows", "8")
+    data.write_text(lines[0] + "".join(lines[1:]) * (1_000_000 // ROWS))
+    result = run("report", home / "model", data, "--out", "-", "--rows", ROWS)
     assert result.exit_code == 0, result.output
     text = parsed(result.stdout).text
     assert "The table has 1,000,000 rows; this page is about" in text
@@ -46,9 +58,9 @@ def test_a_million_rows(home, tmp_path):
 
 
 MISMATCHES = {
-    "column": (lambda f: f.drop(columns="size"), "no column 'size', which the model needs"),
+    "column": (lambda f: f.drop(columns=NUMBER), f"no column {NUMBER!r}, which the model needs"),
     "extra": (lambda f: f.assign(weight=1), "columns not seen when fitting: 'weight'"),
-    "level": (lambda f: f.assign(colour="green"), "column 'colour', row 1 holds 'green'"),
+    "level": (lambda f: f.assign(**{TEXT: "green"}), f"column {TEXT!r}, row 1 holds 'green'"),
     "outcome": (lambda f: f.assign(y="high"), "column 'y', row 1 holds 'high', not a number"),
     "empty": (lambda f: f[:0], "has no rows"),
 }
@@ -70,7 +82,7 @@ def test_a_table_that_does_not_match(case, command, home, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--show", "9"], "show must be rows from 1 to 8; got 9"),
+        (["--show", "26"], "show must be rows from 1 to 25; got 26"),
         (["--show", "1.5"], "whole numbers"),
         (["--show", "0"], "must be between 0 and inf"),
         (["--rows", "0"], "'--rows'"),

@@ -1,6 +1,6 @@
 """Take the pictures of docs/images from a fitted model: python docs/screenshots.py MODEL DATA.
 
-Needs what `make test-browser` installs.  Pictures are palettes of 64 colours, to stay small.
+Needs what `make test-browser` installs.  Pictures have few colours, to stay small.
 """
 
 import subprocess
@@ -19,6 +19,7 @@ from deepnoise.explore.server import Server
 IMAGES = Path(__file__).resolve().parent / "images"
 SIZE = {"width": 1100, "height": 820}
 WIDE = {"width": 1360, "height": 800}
+COLOURS = 160
 
 
 def main(model: str, data: str) -> None:
@@ -33,9 +34,12 @@ def main(model: str, data: str) -> None:
             executable_path="/usr/bin/chromium", args=["--no-sandbox"]
         )
         shots = []
-        for scheme, anchor in (("light", "main"), ("dark", "densities")):
+        for scheme, top in (("light", "top"), ("dark", "densities")):
             tab = browser.new_page(color_scheme=scheme, viewport=SIZE)
-            tab.goto(f"{page.as_uri()}#{anchor}")
+            tab.goto(page.as_uri())
+            tab.evaluate(
+                "id => document.getElementById(id).scrollIntoView({behavior: 'instant'})", top
+            )
             shots.append(out / f"{scheme}.png")
             tab.screenshot(path=shots[-1])
         beside(shots, IMAGES / "report.png")
@@ -60,7 +64,7 @@ def beside(shots: list[Path], target: Path) -> None:
     for part in parts:
         whole.paste(part, (left, 0))
         left += part.width
-    whole.quantize(64).save(target, optimize=True)
+    whole.quantize(COLOURS).save(target, optimize=True)
 
 
 if __name__ == "__main__":

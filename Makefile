@@ -10,11 +10,11 @@ PY  := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow bench lint format docs clean FORCE
+.PHONY: help demo test test-slow test-browser bench lint format docs examples clean FORCE
 .DELETE_ON_ERROR:
 
 help:  ## list the commands
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 demo: $(VENV)/.installed-demo  ## fit the diabetes data, print the score, write pictures to demo/
 	@$(VENV)/bin/deepnoise demo --out demo
@@ -24,6 +24,10 @@ test: $(VENV)/.installed-dev  ## the tests that take seconds each
 
 test-slow: $(VENV)/.installed-dev  ## the statistical tests that take minutes
 	@$(PY) -m pytest -n $(TEST_JOBS) -m slow $(PYTEST_ARGS)
+
+test-browser: $(VENV)/.installed-browser  ## the pages in a real Chromium, installed where that is possible
+	@sh tests/browser/install_chromium.sh
+	@$(PY) -m pytest -m browser tests/browser $(PYTEST_ARGS)
 
 bench: $(VENV)/.installed-dev  ## time, memory and compile time against the derived floor
 	@$(PY) benchmarks/bench.py
@@ -40,6 +44,9 @@ format: $(VENV)/.installed-dev  ## let ruff rewrite what it can
 docs: $(VENV)/.installed-docs  ## build the pages into site/, offline
 	@$(PY) -m mkdocs build --strict --quiet
 	@echo "docs: site/index.html"
+
+examples: $(VENV)/.installed-demo  ## run examples/ and write what they show to docs/examples/
+	@$(PY) examples/render.py
 
 clean:  ## remove the environment, caches and outputs
 	@rm -rf $(VENV) demo site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

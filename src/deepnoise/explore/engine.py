@@ -11,8 +11,8 @@ from scipy.special import ndtr
 from ..prediction.mixture import GaussianMixture
 from ..prediction.per_draw import DrawDensities
 
-DRAWS = 200
-PATHS = 32
+DRAWS = 120
+PATHS = 64
 POINTS = 161
 LEVEL = 0.9
 RANGE_ROWS = 50

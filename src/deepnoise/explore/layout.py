@@ -10,56 +10,41 @@ from .scenario import NO_MISSING, Control, Table
 
 
 def layout(engine: Engine, table: Table, target: str, source: str) -> Any:
-    grid = engine.grid
-    notes = [html.P(engine.thinning, className="soft", id="thinning")] if engine.thinning else []
-    if not table.missing:
-        text = f"{NO_MISSING} So the buttons for that are off."
-        notes.append(html.P(text, className="soft", id="no-missing"))
+    explanation = (
+        f"Pick a row of {source}, move a slider, and see the density change. Lighter bands: where "
+        "each curve lies with 90 % probability."
+    )
+    controls = [scenario(name, table, source) for name in NAMES]
     return html.Div(
         [
             html.A("Skip to the controls", href="#controls", className="skip"),
-            html.Header(
-                [
-                    html.H1(f"Explore {target}"),
-                    html.P(
-                        f"Pick a row of {source}, move a slider, and see the density change. "
-                        "Lighter bands: where each curve lies with 90 % probability.",
-                        className="soft",
-                    ),
-                ]
-            ),
+            html.Header([html.H1(f"Explore {target}"), html.P(explanation, className="soft")]),
             html.Main(
-                [
-                    html.Section(
-                        [
-                            html.H2("Predictive densities", className="hidden"),
-                            html.Div(id="picture"),
-                            dcc.Store(id="drawn"),
-                            html.Div(slider_of_c(grid), className="aligned"),
-                            html.Div(
-                                [
-                                    html.Div(id=f"facts-{name}", className="facts-of")
-                                    for name in NAMES
-                                ],
-                                className="pair",
-                                role="status",
-                            ),
-                            html.P(id="problem", role="alert"),
-                            html.Button("Download these predictions", id="download-button"),
-                            dcc.Download(id="download"),
-                            *notes,
-                        ],
-                        className="card",
-                    ),
-                    html.Div(
-                        [scenario(name, table, source) for name in NAMES],
-                        className="pair",
-                        id="controls",
-                    ),
-                ]
+                [densities(engine, table), html.Div(controls, className="pair", id="controls")]
             ),
         ]
     )
+
+
+def densities(engine: Engine, table: Table) -> Any:
+    """The picture and what belongs to it."""
+    facts = [html.Div(id=f"facts-{name}", className="facts-of") for name in NAMES]
+    parts = [
+        html.H2("Predictive densities", className="hidden"),
+        html.Div(id="picture"),
+        dcc.Store(id="drawn"),
+        html.Div(slider_of_c(engine.grid), className="aligned"),
+        html.Div(facts, className="pair", role="status"),
+        html.P(id="problem", role="alert"),
+        html.Button("Download these predictions", id="download-button"),
+        dcc.Download(id="download"),
+    ]
+    if engine.thinning:
+        parts.append(html.P(engine.thinning, className="soft", id="thinning"))
+    if not table.missing:
+        text = f"{NO_MISSING} So the buttons for that are off."
+        parts.append(html.P(text, className="soft", id="no-missing"))
+    return html.Section(parts, className="card")
 
 
 def slider_of_c(grid: Any) -> list[Any]:

@@ -73,7 +73,11 @@ class Table:
 
 
 def make_table(model: Any, X: Any) -> Table:
-    """Controls that reach over the values of X and of the training rows."""
+    """Controls that reach over the values of X and of the training rows.
+
+    Rows that the model cannot take are an error here, rather than when they are picked.
+    """
+    model.encoder_.encode(X)
     found, j = [], 0
     for k, column in enumerate(model.encoder_.columns):
         if column.levels is None:
@@ -92,8 +96,8 @@ def make_table(model: Any, X: Any) -> Table:
 def _slider(name: str, values: np.ndarray, mean: float, scale: float) -> Control:
     values = values[np.isfinite(values)]
     whole = bool(len(values)) and bool((values == np.round(values)).all())
-    ends = [*values, mean - 2 * scale, mean + 2 * scale]
-    low, high = min(ends), max(ends)
+    low = min(values.min(initial=np.inf), mean - 2 * scale)
+    high = max(values.max(initial=-np.inf), mean + 2 * scale)
     if whole:
         return Control(name, float(np.floor(low)), float(np.ceil(high)), 1)
     return Control(name, float(low), float(high))
@@ -106,8 +110,6 @@ def _slid(control: Control, value: Any) -> float | None:
     if control.levels is None:
         return float(value)
     text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-    if text not in control.levels:
-        raise ValueError(f"column {control.name!r} holds {text!r}, not seen when fitting")
     return float(control.levels.index(text))
 
 

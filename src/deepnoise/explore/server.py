@@ -2,6 +2,7 @@
 
 import logging
 import secrets
+import socket
 from typing import Any
 
 from .app import make_app
@@ -19,7 +20,9 @@ class Server:
         app = make_app(model, X, target, source, token)
         # Its log would repeat the token with every move.
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
-        self._server = make_server(HOST, port, app.server, threaded=True)
+        # Werkzeug would print and leave if the port is taken; this is an error like any other.
+        with socket.create_server((HOST, port)) as listening:
+            self._server = make_server(HOST, port, app.server, threaded=True, fd=listening.fileno())
         self.address = f"http://{HOST}:{self._server.port}/{token}/"
 
     def run(self) -> None:

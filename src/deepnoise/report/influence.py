@@ -7,12 +7,11 @@ from markupsafe import Markup
 
 from . import svg
 from .case import Case, take
-from .words import number, percent
+from .words import listed, number, percent
 
 MOST = 15
 BAR = 220.0
-# A mean influence is called clear if even its lower end is at least this share of the largest.
-CLEAR = 0.1
+NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -70,12 +69,19 @@ def influences(case: Case) -> Influences | None:
         )
         for j in order[:MOST]
     )
-    clear = [found.names[j] for j in order if low[j] > CLEAR * mean.max()]
-    text = "No column moves the prediction clearly more than the others."
-    if 0 < len(clear) < len(order):
-        names = ", ".join(clear[:5])
-        text = f"{names} {'moves' if len(clear) == 1 else 'move'} the prediction most."
-    return Influences(text, features, max(len(order) - MOST, 0), len(places))
+    clear = [found.names[j] for j in order if low[j] > np.median(mean)]
+    return Influences(leading(clear), features, max(len(order) - MOST, 0), len(places))
+
+
+def leading(clear: list[str]) -> str:
+    """A sentence on the columns whose influence is surely above that of a typical one."""
+    if not clear:
+        return "No column moves the prediction clearly more than a typical one."
+    names = (
+        listed(clear[:NAMED]) if len(clear) <= NAMED else f"{', '.join(clear[:NAMED])} and others"
+    )
+    verb = "moves" if len(clear) == 1 else "move"
+    return f"{names} {verb} the prediction clearly more than a typical column."
 
 
 def whisker(mean: float, low: float, high: float) -> Markup:

@@ -10,6 +10,9 @@ from ..prediction.mixture import GaussianMixture
 from .case import Case
 from .words import number, percent
 
+# A CRPS that differs by a smaller share is called the same.
+SAME = 0.005
+
 
 @dataclass(frozen=True)
 class Score:
@@ -71,7 +74,7 @@ def scores(case: Case) -> Scores:
     return Scores(
         lines,
         summary(case, crps, plain_crps),
-        crps < plain_crps,
+        crps < (1 - SAME) * plain_crps,
         f"Beside it, what is easy to have: one Gaussian with mean and sd of {rows}, for every row",
     )
 
@@ -93,7 +96,7 @@ def training_moments(model: Any) -> tuple[float, float] | None:
 
 def summary(case: Case, crps: float, reference: float) -> str:
     share = 1 - crps / reference if reference > 0 else 0.0
-    if abs(share) < 0.005:
+    if abs(share) <= SAME:
         return "No better and no worse than one Gaussian for every row: the columns tell nothing."
     if share < 0:
         return (

@@ -1,0 +1,112 @@
+"""``deepnoise report`` and what can be wrong with its input."""
+
+import sys
+
+import pandas as pd
+import pytest
+
+from deepnoise.cli.models import Columns, remember
+from tests.cli_toy import error, run
+from tests.report.pages import NUMBER, TEXT, fitted, parsed, table
+
+ROWS = 25
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A folder with a model, as ``deepnoise fit`` would leave it, and test.csv."""
+    folder = tmp_path_factory.mktemp("report")
+    fitted().save(folder / "model")
+    remember(folder / "model", Columns("y"))
+    X, y = table(ROWS, 1)
+    X.assign(y=y).to_csv(folder / "test.csv", index=False)
+    return folder
+
+
+def test_report(home, tmp_path):
+    out = tmp_path / "report.html"
+    result = run("report", home / "model", home / "test.csv", "--out", out, "--show", "1,2,3,5,7,8")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.strip() == str(out)
+    page = parsed(out.read_text("utf-8"))
+    assert "25 rows of test.csv" in page.text
+    assert {"row-5-title", "row-8-title", "scores", "convergence"} <= set(page.ids)
+    again = run("report", home / "model", home / "test.csv", "--out", out)
+    assert "exists: --force replaces it" in error(again, 2)
+
+
+def test_a_table_without_the_target(home, tmp_path):
+    pd.read_csv(home / "test.csv").drop(columns="y").to_csv(tmp_path / "new.csv", index=False)
+    result = run("report", home / "model", tmp_path / "new.csv", "--out", "-")
+    assert result.exit_code == 0, result.output
+    assert "new.csv has no column 'y': the page will have no scores" in result.stderr
+    assert "scores" not in parsed(result.stdout).ids
+    wanted = run("report", home / "model", tmp_path / "new.csv", "--out", "-", "--target", "y")
+    assert "no column 'y'" in error(wanted, 2)
+
+
+def test_a_million_rows(home, tmp_path):
+    # Written by hand: pandas would take seconds.
+    lines = (home / "test.csv").read_text().splitlines(keepends=True)
+    data = tmp_path / "many.csv"
+    data.write_text(lines[0] + "".join(lines[1:]) * (1_000_000 // ROWS))
+    result = run("report", home / "model", data, "--out", "-", "--rows", ROWS)
+    assert result.exit_code == 0, result.output
+    text = parsed(result.stdout).text
+    assert "The table has 1,000,000 rows; this page is about" in text
+    assert "drawn at random" in text
+
+
+MISMATCHES = {
+    "column": (lambda f: f.drop(columns=NUMBER), f"no column {NUMBER!r}, which the model needs"),
+    "extra": (lambda f: f.assign(weight=1), "columns not seen when fitting: 'weight'"),
+    "level": (lambda f: f.assign(**{TEXT: "green"}), f"column {TEXT!r}, row 1 holds 'green'"),
+    "outcome": (lambda f: f.assign(y="high"), "column 'y', row 1 holds 'high', not a number"),
+    "empty": (lambda f: f[:0], "has no rows"),
+}
+
+
+@pytest.mark.parametrize("command", ["report", "explore"])
+@pytest.mark.parametrize("case", MISMATCHES)
+def test_a_table_that_does_not_match(case, command, home, tmp_path):
+    change, message = MISMATCHES[case]
+    change(pd.read_csv(home / "test.csv")).to_csv(tmp_path / "new.csv", index=False)
+    out = tmp_path / "report.html"
+    more = ["--out", out] if command == "report" else []
+    if command == "explore" and case == "level":
+        pytest.importorskip("dash")
+    assert message in error(run(command, home / "model", tmp_path / "new.csv", *more), 2)
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--show", "26"], "show must be rows from 1 to 25; got 26"),
+        (["--show", "1.5"], "whole numbers"),
+        (["--show", "0"], "must be between 0 and inf"),
+        (["--rows", "0"], "'--rows'"),
+    ],
+)
+def test_bad_usage(home, tmp_path, options, message):
+    out = tmp_path / "report.html"
+    result = run("report", home / "model", home / "test.csv", "--out", out, *options)
+    assert message in error(result, 2)
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "module", "message"),
+    [
+        (["report", "--out", "-"], "jinja2", "a report needs Jinja2: pip install"),
+        (["explore"], "dash", "exploring needs Dash: pip install"),
+    ],
+)
+def test_missing_packages(home, monkeypatch, command, module, message):
+    for name in [
+        name for name in sys.modules if name.startswith(("deepnoise.report", "deepnoise.explore"))
+    ]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, module, None)
+    name, *more = command
+    assert message in error(run(name, home / "model", home / "test.csv", *more), 1)

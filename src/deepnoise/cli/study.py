@@ -19,6 +19,7 @@ from .app import BadInput, Command, note
 @click.option("--spec", type=click.Path(path_type=Path), help="TOML file, if not the paper's.")
 @click.option("--smoke", is_flag=True, help="The toy twin, which takes seconds and is no good.")
 @click.option("--data", type=click.Path(path_type=Path), help="Folder of UCI sets.")
+@click.option("--download", is_flag=True, help="Fetch UCI sets that are not there.")
 @click.option("--methods", type=options.Names(), default="", help="Only these methods.")
 @click.option("--sets", type=options.Names(), default="", help="Only these sets.")
 @click.option("--sizes", type=options.Numbers(0), default="", help="Only these synthetic sizes.")
@@ -30,8 +31,8 @@ from .app import BadInput, Command, note
 @click.option("--figure", type=click.Path(path_type=Path), help="Picture of Figure 1 to write.")
 @options.quiet
 def study(
-    study, out, spec, smoke, data, methods, sets, sizes, splits, jobs, scheduler, batched, retry,
-    figure, quiet,
+    study, out, spec, smoke, data, download, methods, sets, sizes, splits, jobs, scheduler,
+    batched, retry, figure, quiet,
 ) -> None:  # fmt: skip
     """Reproduce the paper's Table 1 (synthetic) or 2 (uci).
 
@@ -54,7 +55,7 @@ def study(
     if chosen.study != study:
         raise BadInput(f"--spec: {spec} is of the {chosen.study} study")
     say = (lambda _: None) if quiet else note
-    made = _run(_made(chosen, data), Ledger(out, retry), jobs, scheduler, batched, say)
+    made = _run(_made(chosen, data, download), Ledger(out, retry), jobs, scheduler, batched, say)
     if figure:
         from ..studies.figure import figure1
 
@@ -62,13 +63,19 @@ def study(
     click.echo(f"{made} rows added to {out}")
 
 
-def _made(spec, data):
+def _made(spec, data, download):
     if spec.study == "synthetic":
         from ..studies.synthetic import SyntheticStudy
 
         return SyntheticStudy(spec)
+    from ..datasets.uci import download_uci, load_uci
     from ..studies.uci import UciStudy
 
+    try:
+        for name in spec.sets:
+            download_uci(name, data) if download else load_uci(name, data)
+    except OSError as error:
+        raise BadInput(f"{error}" if download else f"{error}; --download fetches it") from error
     return UciStudy(spec, data)
 
 

@@ -95,7 +95,7 @@ def test_columns_are_known_by_name(name):
         model.predict(frame[["a"]])
 
 
-@pytest.mark.parametrize("name", only_fast("de", "cqr", "deepnoise"))
+@pytest.mark.parametrize("name", only_fast("de", "cqr", "gp"))
 def test_two_outcomes_or_a_clear_refusal(name):
     x, y = line()
     both = np.c_[y, -2 * y]

@@ -48,7 +48,7 @@ def test_a_row_says_all_that_is_needed_to_make_it_again(tmp_path):
     assert {"rmse", "nll", "crps", "coverage95", "wepi95", "lattice_nll"} == set(row["metrics"])
     assert row["fit_seconds"] > 0
     assert row["memory_mib"] > 10
-    assert row["rows"] == 50
+    assert row["rows"] == 60
     # The law that y follows can be told from its mass, and never from more than all of it.
     assert 0 < row["metrics"]["lattice_nll"] < math.log(6)
 
@@ -74,6 +74,7 @@ def test_a_method_whose_package_is_absent_is_skipped_with_a_message(tmp_path, mo
         registry.make("gp")
 
 
+@pytest.mark.slow
 def test_two_processes_make_the_same_rows_as_one(tmp_path):
     study, ledger = quick_study(tmp_path)
     assert runner.run(study, ledger) == 3
@@ -162,6 +163,7 @@ def test_the_batched_path_agrees_with_single_fits(tmp_path):
         (["uci", "--methods", "magic"], "unknown method 'magic'"),
         (["uci", "--spec", "synthetic"], "synthetic study"),
         (["uci", "--data", "nowhere", "--sets", "wine"], "nowhere"),
+        (["uci", "--data", "nowhere", "--sets", "wine"], "--download"),
         (["other"], "other"),
     ],
 )

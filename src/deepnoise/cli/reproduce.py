@@ -53,12 +53,13 @@ def synthetic(**given) -> None:
     Every fit is a line of the ledger. A study that was stopped goes on where it stopped; several
     may share a ledger. "deepnoise table" makes tables of it.
     """
-    reproduce("synthetic", data=None, **given)
+    reproduce("synthetic", data=None, download=False, **given)
 
 
 @click.command(cls=Command, context_settings={"show_default": True})
 @ledger_options
 @click.option("--data", type=click.Path(path_type=Path), help="Folder of UCI sets.")
+@click.option("--download", is_flag=True, help="Fetch UCI sets that are not there.")
 def uci(**given) -> None:
     """Reproduce the paper's Table 2.
 
@@ -69,8 +70,8 @@ def uci(**given) -> None:
 
 
 def reproduce(
-    study, out, spec, smoke, data, methods, sets, sizes, splits, jobs, scheduler, batched, retry,
-    figure, quiet,
+    study, out, spec, smoke, data, download, methods, sets, sizes, splits, jobs, scheduler,
+    batched, retry, figure, quiet,
 ) -> None:  # fmt: skip
     """Run a study, or go on with it."""
     if batched and scheduler:
@@ -87,7 +88,7 @@ def reproduce(
     if chosen.study != study:
         raise BadInput(f"--spec: {spec} is of the {chosen.study} study")
     say = (lambda _: None) if quiet else note
-    made = _run(_made(chosen, data), Ledger(out, retry), jobs, scheduler, batched, say)
+    made = _run(_made(chosen, data, download), Ledger(out, retry), jobs, scheduler, batched, say)
     if figure:
         from ..studies.figure import figure1
 
@@ -95,13 +96,19 @@ def reproduce(
     click.echo(f"{made} rows added to {out}")
 
 
-def _made(spec, data):
+def _made(spec, data, download):
     if spec.study == "synthetic":
         from ..studies.synthetic import SyntheticStudy
 
         return SyntheticStudy(spec)
+    from ..datasets.uci import download_uci, load_uci
     from ..studies.uci import UciStudy
 
+    try:
+        for name in spec.sets:
+            download_uci(name, data) if download else load_uci(name, data)
+    except OSError as error:
+        raise BadInput(f"{error}" if download else f"{error}; --download fetches it") from error
     return UciStudy(spec, data)
 
 

@@ -53,7 +53,7 @@ class Ledger:
         try:
             return json.loads(line)
         except ValueError:
-            if line.startswith(b"{") and not line.endswith(b"}"):
+            if line.startswith(b"{"):
                 return None
             raise ValueError(f"{self.path}, line {number + 1}: not a row of a ledger") from None
 

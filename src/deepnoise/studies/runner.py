@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from ..estimators.registry import method
 from .ledger import Claim, Ledger, case_of
 from .spec import Case, Spec
-from .work import Task, work
+from .work import Task, failed, work
 
 Say = Callable[[str], None]
 
@@ -92,13 +92,19 @@ def _on_cluster(scheduler: str, tasks: Iterator[Task]) -> Iterator[dict[str, Any
     with _client(scheduler) as client:
         from distributed import as_completed
 
+        given: dict[Any, Task] = {}
+
         def more(count: int) -> list[Any]:
             picked = (task for _, task in zip(range(count), tasks, strict=False))
-            return [client.submit(work, task, pure=False) for task in picked]
+            new = {client.submit(work, task, pure=False): task for task in picked}
+            given.update(new)
+            return list(new)
 
         running = as_completed(more(2 * max(len(client.scheduler_info()["workers"]), 1)))
         for future in running:
-            yield future.result()
+            task, error = given.pop(future), future.exception()
+            # A task whose workers die one after the other is given up by Dask.
+            yield future.result() if error is None else failed(task, error)
             running.update(more(1))
 
 
@@ -108,7 +114,11 @@ def _client(scheduler: str) -> Iterator[Any]:
         from distributed import Client
     except ModuleNotFoundError:
         raise ModuleNotFoundError("a scheduler needs Dask: pip install 'deepnoise[dask]'") from None
-    with Client(scheduler) as client:
+    try:
+        client = Client(scheduler)
+    except OSError as error:
+        raise ValueError(f"no Dask scheduler answers at {scheduler}: {error}") from error
+    with client:
         yield client
 
 

@@ -47,7 +47,7 @@ class Spec:
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def settings_of(self, name: str) -> dict[str, Any]:
-        """Settings for all methods that know them, then those of the method."""
+        """Settings of a method that differ from its estimator's defaults."""
         return dict(self.settings.get(name, {}))
 
     def settings_hash(self, name: str) -> str:

@@ -105,9 +105,14 @@ def work(task: Task) -> dict[str, Any]:
         row |= {"fit_seconds": fitted - began, "score_seconds": time.perf_counter() - fitted}
         row |= {"memory_mib": memory(), "metrics": finite(scores), **extras(model)}
     except Exception as error:  # a study goes on, whatever a method does
-        row["error"] = f"{type(error).__name__}: {error}"
-        row["where"] = traceback.format_exc(limit=-3)
+        return failed(task, error)
     return row
+
+
+def failed(task: Task, error: BaseException) -> dict[str, Any]:
+    """The row of a task that could not be done."""
+    where = "".join(traceback.format_tb(error.__traceback__, limit=-3))
+    return header(task) | {"error": f"{type(error).__name__}: {error}", "where": where}
 
 
 def judged(model: Any, task: Task) -> dict[str, float]:

@@ -77,6 +77,31 @@ def test_predict(home, tmp_path):
     assert np.allclose(found[risks[:3]], estimator.predict_above(X, 50))
 
 
+def test_missing_features_and_unseen_levels(tmp_path):
+    train, test = table(ROWS, 0), table(TEST_ROWS, 1)
+    train.loc[4, "size"], train.loc[6, "colour"] = np.nan, None
+    test.loc[0, "age"], test.loc[1, "colour"] = np.nan, "green"
+    train.to_csv(tmp_path / "train.csv", index=False)
+    test.to_csv(tmp_path / "test.csv", index=False)
+    assert fit(tmp_path / "train.csv", tmp_path / "model", "--quiet").exit_code == 0
+    result = run("predict", tmp_path / "model", tmp_path / "test.csv")
+    assert "green" in result.stderr
+    assert np.isfinite(pd.read_csv(io.StringIO(result.stdout))).all(axis=None)
+
+
+def test_censored_outcomes(tmp_path):
+    train = table(ROWS, 0)
+    train = train.assign(most=train["y"].where(train["y"] < 55), y=train["y"].clip(upper=55))
+    train.to_csv(tmp_path / "train.csv", index=False)
+    result = fit(tmp_path / "train.csv", tmp_path / "model", "--upper", "most", "--quiet")
+    assert result.exit_code == 0, result.output
+    window = load(tmp_path / "model")._seen
+    assert np.isinf(window.upper).sum() == (train["y"] == 55).sum()
+    train.assign(most=0).to_csv(tmp_path / "wrong.csv", index=False)
+    wrong = fit(tmp_path / "wrong.csv", tmp_path / "other", "--upper", "most", "--quiet")
+    assert "lower must not exceed upper; in row 0" in error(wrong, 2)
+
+
 def test_predict_through_pipes_and_parquet(home, tmp_path):
     straight = predicted(home / "model", home / "test.csv")
     piped = run("predict", home / "model", "-", input=(home / "test.csv").read_bytes())

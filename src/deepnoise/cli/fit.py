@@ -1,5 +1,6 @@
 """``deepnoise fit``."""
 
+import math
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,6 @@ from .models import Columns, remember
 from .tables import called, listed, numbers_of, read_table
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
 
 # Text columns with more values than this, or than every second row, are remarked upon.
@@ -61,6 +61,9 @@ def chain_options(command: Any) -> Any:
 @click.argument("data", type=options.TABLE)
 @click.option("--target", required=True, help="Column to predict.")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Model folder to make.")
+@click.option(
+    "--upper", help="Column of upper ends, --target then the lower: censored or rounded outcomes."
+)
 @click.option("--drop", type=options.Names(), default="", help="Columns that are no features.")
 @chain_options
 @click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of everything random.")
@@ -68,14 +71,16 @@ def chain_options(command: Any) -> Any:
 @options.force
 @options.quiet
 @options.as_json
-def fit(data, target, out, drop, seed, checkpoint, force, quiet, as_json, **settings) -> None:
+def fit(
+    data, target, upper, out, drop, seed, checkpoint, force, quiet, as_json, **settings
+) -> None:
     """Learn the density of a column given the others.
 
-    Text columns are categories. Chains are written to the folder while they run: after Ctrl-C, a
-    crash or a power cut, "deepnoise resume" goes on from there.
+    Text columns are categories, and features may be missing. Chains are written to the folder
+    while they run: after Ctrl-C, a crash or a power cut, "deepnoise resume" goes on from there.
     """
-    columns = Columns(target, drop)
-    X, y = training_rows(read_table(data), columns, data)
+    columns = Columns(target, (*drop, upper) if upper else drop)
+    X, y = training_rows(read_table(data), columns, data, upper)
     own = beside(out, force)
     folder = checkpoint or own
     if not quiet:
@@ -100,10 +105,14 @@ def fit(data, target, out, drop, seed, checkpoint, force, quiet, as_json, **sett
 
 
 def training_rows(
-    frame: "pd.DataFrame", columns: Columns, source: str
-) -> tuple["pd.DataFrame", "np.ndarray"]:
-    """Features and outcomes."""
-    y = numbers_of(frame, str(columns.target), source)
+    frame: "pd.DataFrame", columns: Columns, source: str, upper: str | None = None
+) -> tuple["pd.DataFrame", Any]:
+    """Features and outcomes, which with ``upper`` are windows; an empty end is open."""
+    target = str(columns.target)
+    if upper is None:
+        y: Any = numbers_of(frame, target, source)
+    else:
+        y = windows_of(frame, target, upper, source)
     absent = [name for name in columns.dropped if name not in frame.columns]
     if absent:
         raise BadInput(f"--drop: {called(source)} has no column {listed(absent)}")
@@ -113,6 +122,19 @@ def training_rows(
     if not X.shape[1]:
         raise BadInput(f"{called(source)} has no columns but the target")
     return X, y
+
+
+def windows_of(frame: "pd.DataFrame", lower: str, upper: str, source: str) -> Any:
+    from ..estimators.outcomes import between
+
+    ends = (
+        numbers_of(frame.fillna({name: empty}), name, source, finite=False)
+        for name, empty in ((lower, -math.inf), (upper, math.inf))
+    )
+    try:
+        return between(*ends)
+    except ValueError as error:
+        raise BadInput(f"{called(source)}: {error}") from error
 
 
 def beside(out: Path, force: bool) -> Path:

@@ -90,8 +90,10 @@ def _check_header(text: str, name: str) -> str:
     return separator
 
 
-def numbers_of(frame: "pd.DataFrame", column: str, source: str) -> "np.ndarray":
-    """A column as finite numbers."""
+def numbers_of(
+    frame: "pd.DataFrame", column: str, source: str, finite: bool = True
+) -> "np.ndarray":
+    """A column as numbers, finite ones unless told otherwise."""
     import numpy as np
     import pandas as pd
 
@@ -99,7 +101,7 @@ def numbers_of(frame: "pd.DataFrame", column: str, source: str) -> "np.ndarray":
         raise BadInput(f"{called(source)}: no column {column!r}; there are {listed(frame.columns)}")
     values = frame[column]
     numbers = pd.to_numeric(values, errors="coerce").to_numpy(np.float64, na_value=np.nan)
-    wrong = np.flatnonzero(~np.isfinite(numbers))
+    wrong = np.flatnonzero(~np.isfinite(numbers) if finite else np.isnan(numbers))
     if wrong.size:
         row = int(wrong[0])
         value = values.iloc[row]

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 MAX_LEVELS = 1000
-MISSING = "missing values are not supported yet, drop or fill them"
+MISSING = "missing values are not supported by this method, drop or fill them"
 # What to do with a missing value, and with a level that was not there when fitting.
 Missing = Literal["error", "nan"]
 

@@ -77,6 +77,7 @@ def test_predict(home, tmp_path):
     assert np.allclose(found[risks[:3]], estimator.predict_above(X, 50))
 
 
+@pytest.mark.filterwarnings("always:X. not there when fitting")
 def test_missing_features_and_unseen_levels(tmp_path):
     train, test = table(ROWS, 0), table(TEST_ROWS, 1)
     train.loc[4, "size"], train.loc[6, "colour"] = np.nan, None

@@ -41,7 +41,5 @@ def explore(model, data, port, target) -> None:
     note("Open this address in a browser on this machine. Ctrl-C ends.")
     try:
         server.run()
-    except KeyboardInterrupt:
-        note("ended")
     finally:
         server.stop()

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from ..prediction.mixture import GaussianMixture
-from ..prediction.per_draw import DrawDensities
+from ..prediction.per_draw import DrawDensities, as_float64
 
 DRAWS = 120
 PATHS = 64
@@ -48,14 +48,19 @@ class Engine:
                     f"Thinned: this page uses {self.draws} of {all_draws:,} draws, {PATHS} noise "
                     "paths of each, to answer at once; deepnoise predict uses all of them."
                 )
+            # What does not depend on the row is computed once.
+            densities = replace(self.model._draw_densities(X[:1]), paths=PATHS)
+            self.sds = np.sqrt(densities.covs()[:, 0, 0])
+            with jax.enable_x64(True):
+                self.densities = replace(densities, draws=as_float64(densities.draws))
         self.grid = common_range(self.model, X)
 
     def answer(self, X: Any, c: float) -> Answer:
         """X has one row a scenario."""
         if not hasattr(self.model, "posterior_"):
             return plain_answer(self.model.predict_density(X), self.grid, c)
-        densities = replace(self.model._draw_densities(X), paths=PATHS)
-        return draw_answer(densities, self.grid, c)
+        densities = replace(self.densities, x=self.model._rows(X))
+        return draw_answer(densities, self.sds, self.grid, c)
 
 
 def thinned(model: Any) -> tuple[Any, int, int]:
@@ -79,8 +84,7 @@ def common_range(model: Any, X: Any) -> np.ndarray:
     return np.linspace(low - margin, high + margin, POINTS)
 
 
-def draw_answer(densities: DrawDensities, grid: np.ndarray, c: float) -> Answer:
-    sds = np.sqrt(densities.covs()[:, 0, 0])
+def draw_answer(densities: DrawDensities, sds: np.ndarray, grid: np.ndarray, c: float) -> Answer:
     means = np.concatenate([block for _, block in densities.blocks()])[..., 0]
     pdf = np.stack([curves(row, sds, grid) for row in means])
     above = ndtr((means - c) / sds[:, None]).mean(axis=2)
@@ -102,9 +106,13 @@ def draw_answer(densities: DrawDensities, grid: np.ndarray, c: float) -> Answer:
 
 
 def curves(means: np.ndarray, sds: np.ndarray, grid: np.ndarray) -> np.ndarray:
-    """Density of every draw on the grid, (M, G), from means (M, R) and one sd a draw."""
-    z = (grid[None, None] - means[..., None]) / sds[:, None, None]
-    return np.exp(-(z**2) / 2).mean(axis=1) / (sds[:, None] * np.sqrt(2 * np.pi))
+    """Density of every draw on the grid, (M, G), from means (M, R) and one sd a draw.
+
+    In float32, which is several times faster, and exact to a small part of a pixel.
+    """
+    z = (grid - means[..., None]) / sds[:, None, None]
+    kernel = np.exp(-np.square(z.astype(np.float32)) / 2)
+    return kernel.mean(axis=1, dtype=float) / (sds[:, None] * np.sqrt(2 * np.pi))
 
 
 def plain_answer(density: GaussianMixture, grid: np.ndarray, c: float) -> Answer:

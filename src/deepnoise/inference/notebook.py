@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from html import escape
 
-CELL = "text-align:left;padding:2px 12px 2px 0;vertical-align:top"
+CELL = "text-align:left;padding:2px 10px;vertical-align:top"
 NAME = f"{CELL};font-weight:normal;opacity:.75"
 
 

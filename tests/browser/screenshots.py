@@ -1,4 +1,4 @@
-"""Take the pictures of docs/images from a fitted model: python docs/screenshots.py MODEL DATA.
+"""Take the pictures of docs/images: python tests/browser/screenshots.py MODEL DATA.
 
 Needs what `make test-browser` installs.  Pictures have few colours, to stay small.
 """
@@ -16,7 +16,7 @@ from deepnoise import load
 from deepnoise.cli.models import recall
 from deepnoise.explore.server import Server
 
-IMAGES = Path(__file__).resolve().parent / "images"
+IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 SIZE = {"width": 1100, "height": 820}
 WIDE = {"width": 1360, "height": 800}
 COLOURS = 160

@@ -14,7 +14,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 PAGES = HERE.parent / "docs" / "examples"
-NAMES = ("quick_start", "multimodal")
+NAMES = ("quick_start", "multimodal", "censored")
 NOTE = "*Made from `examples/{name}.py` by `make examples`.*"
 
 

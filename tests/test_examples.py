@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_docs import TINY, shrunk
+from tests.test_docs import shrunk
 
 ROOT = Path(__file__).resolve().parents[1]
 spec = importlib.util.spec_from_file_location("render", ROOT / "examples" / "render.py")
@@ -15,10 +15,9 @@ spec.loader.exec_module(render)
 
 
 def toy(name: str) -> str:
-    """The script with a tiny estimator; settings of its own would be given twice."""
+    """The script with a tiny estimator."""
     source = (ROOT / "examples" / f"{name}.py").read_text("utf-8")
-    source = re.sub(r"hidden=\(.*?\), warmup=\d+, draws=\d+, ", "", source)
-    return f"TINY = {TINY!r}\n" + shrunk(source)
+    return "from tests.test_docs import tiny\n" + shrunk(source)
 
 
 @pytest.mark.parametrize("name", render.NAMES)
@@ -27,7 +26,7 @@ def test_examples_run(name, tmp_path):
     pictures = re.findall(r"!\[.*?\]\((.*?)\)", page)
     assert pictures
     assert sorted(pictures) == sorted(path.name for path in tmp_path.iterdir())
-    assert "**TINY" in page
+    assert "tiny(" in page
     assert "```text" in page
 
 

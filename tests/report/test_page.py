@@ -126,3 +126,11 @@ def test_polars(model, plain):
     text, same = parsed(report(model, frame, y)).text, parsed(plain).text
     assert "A sample." not in same
     assert text[text.index("At a glance") :] == same[same.index("At a glance") :]
+
+
+@pytest.mark.parametrize("every", [3, 1], ids=["some", "all"])
+def test_rows_with_gaps(model, every):
+    X, y = table(25, 1)
+    X.loc[::every, NUMBER] = np.nan
+    page = check(report(model, X, y))
+    assert ("Every row has missing values" in page.text) == (every == 1)

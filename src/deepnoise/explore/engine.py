@@ -50,6 +50,7 @@ class Engine:
                 )
             # What does not depend on the row is computed once.
             densities = replace(self.model._draw_densities(X[:1]), paths=PATHS)
+            densities = replace(densities, inputs=self.model._all_input_laws())
             self.sds = np.sqrt(densities.covs()[:, 0, 0])
             with jax.enable_x64(True):
                 self.densities = replace(densities, draws=as_float64(densities.draws))
@@ -67,10 +68,11 @@ def thinned(model: Any) -> tuple[Any, int, int]:
     """The model with at most DRAWS draws in all, in memory; draws kept, and draws there were."""
     run = model.posterior_.run
     step = max(-(-run.n_draws * len(model.chain_weights_) // DRAWS), 1)
-    draws = jax.tree.map(lambda a: np.asarray(a[:, ::step], float), run.draws)
+    draws, beside = jax.tree.map(lambda a: np.asarray(a[:, ::step], float), (run.draws, run.beside))
     kept = draws.gamma[0].shape[1]
     view = copy.copy(model)
-    view.posterior_ = replace(model.posterior_, run=replace(run, draws=draws))
+    view.posterior_ = replace(model.posterior_, run=replace(run, draws=draws, beside=beside))
+    view._laws = None
     chains = len(model.chain_weights_)
     return view, kept * chains, run.n_draws * chains
 

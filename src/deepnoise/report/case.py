@@ -51,9 +51,10 @@ class Case:
         return hasattr(self.model, "posterior_")
 
     def details(self) -> np.ndarray:
-        """Places of the rows for what is expensive, evenly spaced."""
-        count = min(len(self.rows), DETAIL_ROWS)
-        return np.linspace(0, len(self.rows) - 1, count).round().astype(int)
+        """Places of rows without gaps for what is expensive, evenly spaced."""
+        whole = np.flatnonzero(~np.isnan(self.model._rows(self.X)).any(axis=1))
+        places = np.linspace(0, len(whole) - 1, min(len(whole), DETAIL_ROWS)).round().astype(int)
+        return whole[places]
 
 
 def make_case(

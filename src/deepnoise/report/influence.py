@@ -48,9 +48,9 @@ class Split:
 
 def influences(case: Case) -> Influences | None:
     """Mean |change| of the mean and the spread of y a standard deviation of each feature."""
-    if not np.isfinite(case.model.posterior_.plan.h.lipschitz):
-        return None
     places = case.details()
+    if not np.isfinite(case.model.posterior_.plan.h.lipschitz) or not places.size:
+        return None
     found = case.model.influence(take(case.X, places))
     scale = np.array(case.model.units_.x.scale)
     mean, low, high = (
@@ -101,9 +101,11 @@ def small(parts: list[Markup]) -> Markup:
     )
 
 
-def split(case: Case) -> Split:
+def split(case: Case) -> Split | None:
     """Variance from not knowing the parameters against noise of the outcome."""
     places = case.details()
+    if not places.size:
+        return None
     parts = case.model.decompose(take(case.X, places))
     share = parts.epistemic / (parts.epistemic + parts.aleatoric)
     noise = np.average(parts.shares, axis=0, weights=parts.aleatoric) * (1 - share.mean())

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+# Milliseconds until something is given up: how busy the machine is decides nothing.
+PATIENCE = 120_000
 LOUD = """
 NO BROWSER: THE PAGES WERE NOT TESTED.
 There is no Chromium on this machine, and it could not be installed.
@@ -41,6 +43,7 @@ def browser():
     path = chromium()
     if path is None:
         pytest.skip("NO BROWSER")
+    sync_api.expect.set_options(timeout=PATIENCE)
     with sync_api.sync_playwright() as playwright:
         # Without its sandbox Chromium also runs as root and in containers.
         found = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
@@ -83,6 +86,7 @@ def watched(browser):
         size = {"width": width, "height": height}
         one = Watched(browser.new_page(color_scheme=scheme, viewport=size))
         opened.append(one)
+        one.page.set_default_timeout(PATIENCE)
         one.page.goto(address)
         return one
 

@@ -89,29 +89,15 @@ def test_it_is_accessible(address, watched, scheme, width):
 
 
 def test_a_slider_moves_the_density(explorer):
-    page = explorer.page
-    before = page.locator(CURVE).get_attribute("d")
-    other = page.locator("#picture path.curve.scenario-b").get_attribute("d")
-    text = page.locator("#A-0-value").inner_text()
-    page.locator("#A-0").focus()
-    for _ in range(20):
-        page.keyboard.press("ArrowRight")
+    page, slider = explorer.page, explorer.page.locator("#A-0")
+    before, text = page.locator(CURVE).get_attribute("d"), page.locator("#A-0-value").inner_text()
+    slider.press("End")
     expect(page.locator("#A-0-value")).not_to_have_text(text)
     expect(page.locator(CURVE)).not_to_have_attribute("d", before)
-    assert (
-        page.locator("#A-0").get_attribute("aria-valuetext")
-        == page.locator("#A-0-value").inner_text()
-    )
+    expect(slider).to_have_attribute("aria-valuetext", page.locator("#A-0-value").inner_text())
     moved = page.locator(CURVE).get_attribute("d")
-    page.locator("#A-1").focus()
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("ArrowLeft")
-    page.locator("#A-row").fill("1")
-    page.locator("#A-row").press("Tab")
     page.locator("#A-row").fill("3")
     expect(page.locator(CURVE)).not_to_have_attribute("d", moved)
-    assert page.locator("#picture path.curve.scenario-b").get_attribute("d") is not None
-    assert other.startswith("M")
 
 
 def test_c_is_dragged(explorer):

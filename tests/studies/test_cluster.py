@@ -45,7 +45,7 @@ def process(*arguments, log):
         started.wait()
 
 
-def wait_for(condition, seconds=120):
+def wait_for(condition, seconds=240):
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
@@ -76,7 +76,7 @@ def test_nothing_is_lost_when_a_worker_dies(tmp_path):
                 wait_for(lambda: running.poll() is not None or busy(client, "first"))
                 assert len(lines(ledger)) < SPLITS, (tmp_path / "study.log").read_text()
                 first.kill()
-                assert running.wait(timeout=240) == 0, (tmp_path / "study.log").read_text()
+                assert running.wait(timeout=480) == 0, (tmp_path / "study.log").read_text()
             left = [worker["name"] for worker in client.scheduler_info()["workers"].values()]
     rows = [json.loads(line) for line in lines(ledger)]
     assert left == ["second"]

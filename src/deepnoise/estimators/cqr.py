@@ -51,7 +51,8 @@ class ConformalQuantileRegressor(QuantileAnswers, TrainedNetwork, DensityRegress
     """Conformalised quantile regression (Romano, Patterson and Candès 2019).
 
     Every central interval is widened, or narrowed, until it covers its share of rows set aside;
-    its coverage of new rows is then at least nominal, whatever the law of the data.  It has
+    its coverage of new rows is then at least nominal, whatever the law of the data, at levels for
+    which enough rows were set aside (n of them serve up to n/(n + 1)).  It has
     quantiles between 0.5 % and 99.5 % but no density: ``predict_density`` and what needs one
     raise an error.
 

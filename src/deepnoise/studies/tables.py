@@ -165,7 +165,7 @@ def _words(cell: Cell | None, most: int) -> str:
     if cell is None:
         return "–"
     words = _number(cell.mean)
-    if np.isfinite(cell.error):
+    if cell.error > 1e-9 * abs(cell.mean):
         words += f" ({cell.error:.1g})"
     if 0 < cell.count < most:
         words += f" [{cell.count}]"

@@ -6,24 +6,16 @@ import urllib.request
 
 import numpy as np
 import pytest
-from playwright.sync_api import expect
 
 from tests.browser.conftest import serious
 from tests.cli_toy import error, home, run
 from tests.estimators.toy import Line
 from tests.report.pages import NUMBER, SOURCE, TARGET, TEXT, fitted, table
 
+expect = pytest.importorskip("playwright.sync_api").expect
+
 __all__ = ["home"]
 CURVE = "#picture path.curve.scenario-a"
-
-
-class Tolerant(Line):
-    """A line that takes missing values for zeros."""
-
-    accepts_missing_ = True
-
-    def predict_density(self, X):
-        return super().predict_density(np.nan_to_num(X))
 
 
 @pytest.fixture(scope="module")
@@ -32,10 +24,9 @@ def address(serve):
 
 
 @pytest.fixture(scope="module")
-def tolerant(serve):
+def strict(serve):
     X = np.random.default_rng(0).normal(size=(40, 2))
-    X[0, 0] = 1.5
-    return serve(Tolerant(random_state=0).fit(X, X[:, 0]), X)
+    return serve(Line(random_state=0).fit(X, X[:, 0]), X)
 
 
 @pytest.fixture
@@ -153,16 +144,17 @@ def test_markup_stays_text(explorer):
     assert title.startswith(f"Densities of {TARGET}.")
 
 
-def test_missing_is_off_and_explained(explorer):
-    button = explorer.page.locator("#A-0-missing")
+def test_missing_is_off_and_explained(strict, watched):
+    page = watched(strict).page
+    page.wait_for_selector(CURVE)
+    button = page.locator("#A-0-missing")
     assert button.is_disabled()
     assert "takes no missing values" in button.get_attribute("title")
-    assert explorer.page.locator("#no-missing").is_visible()
+    assert page.locator("#no-missing").is_visible()
 
 
-def test_missing_where_the_model_takes_it(tolerant, watched):
-    page = watched(tolerant).page
-    page.wait_for_selector(CURVE)
+def test_missing_where_the_model_takes_it(explorer):
+    page = explorer.page
     before = page.locator(CURVE).get_attribute("d")
     button = page.locator("#A-0-missing")
     button.press("Enter")

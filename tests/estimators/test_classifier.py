@@ -42,7 +42,7 @@ def test_probabilities_of_a_probit():
 LABELS = np.where(X[:, 0] > 0.5, "high", np.where(X[:, 0] < -0.5, "low", "middle"))
 
 
-@pytest.fixture(scope="module", params=["choice", "ordered"])
+@pytest.fixture(scope="module", params=["choice", pytest.param("ordered", marks=pytest.mark.slow)])
 def fitted(request):
     order = ["low", "middle", "high"]
     ordered = order if request.param == "ordered" else False

@@ -13,6 +13,7 @@ SHUFFLED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks([small(**PLAIN)], expected_failed_checks=lambda _: SHUFFLED)
 def test_scikit_learn_checks(estimator, check):

@@ -14,7 +14,9 @@ from deepnoise.estimators.skpro import BDeepNoiseProba, MixtureDistribution
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
-@pytest.mark.parametrize("cls", [MixtureDistribution, BDeepNoiseProba])
+@pytest.mark.parametrize(
+    "cls", [MixtureDistribution, pytest.param(BDeepNoiseProba, marks=pytest.mark.slow)]
+)
 def test_skpro_checks(cls):
     check_estimator(cls, raise_exceptions=True, verbose=False)
 

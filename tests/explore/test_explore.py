@@ -92,13 +92,15 @@ def test_whole_numbers_move_in_whole_steps(model, X):
     assert control.low == int(control.low)
 
 
-def test_missing_values_only_where_the_model_takes_them(model, X):
-    assert not make_table(model, X).missing
-    model.accepts_missing_ = True
-    try:
-        controls = make_table(model, X)
-    finally:
-        del model.accepts_missing_
+@pytest.fixture(scope="module")
+def line(X):
+    """A method that takes no missing values."""
+    return Line().fit(X, np.arange(len(X)))
+
+
+def test_missing_values_only_where_the_model_takes_them(model, line, X):
+    assert not make_table(line, X).missing
+    controls = make_table(model, X)
     assert controls.missing
     rows = controls.rows([[None, None], [1.0, 0]])
     assert np.isnan(rows[NUMBER][0])
@@ -107,14 +109,29 @@ def test_missing_values_only_where_the_model_takes_them(model, X):
     assert replace(controls, X=X.assign(**{NUMBER: np.nan})).start(1) == [None, 1.0]
 
 
-def test_rows_that_the_model_cannot_take_are_no_choice(model, X):
+def test_missing_values_widen_the_density(model, engine, X):
+    controls = make_table(model, X)
+    start = controls.start(1)
+    answer = engine.answer(controls.rows([start, [None, start[1]]]), 0.0)
+    assert np.isfinite(answer.pdf).all()
+    assert answer.sd[1] > answer.sd[0]
+
+
+def test_rows_that_the_model_cannot_take_are_no_choice(line, X):
     green, gap = X.copy(), X.copy()
     green.loc[24, TEXT] = "green"
     gap.loc[24, NUMBER] = np.nan
     with pytest.raises(ValueError, match="row 24 holds 'green'"):
-        make_table(model, green)
+        make_table(line, green)
     with pytest.raises(ValueError, match="row 24 is NaN"):
-        make_table(model, gap)
+        make_table(line, gap)
+
+
+@pytest.mark.filterwarnings("ignore:X. not there when fitting")
+def test_a_level_that_is_not_known_is_missing(model, X):
+    green = X.copy()
+    green.loc[24, TEXT] = "green"
+    assert make_table(model, green).start(25)[1] is None
 
 
 def test_the_picture_is_escaped_and_described(engine, answer):

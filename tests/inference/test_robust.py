@@ -45,7 +45,7 @@ PINNED = {
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("sampler", ["gibbs", "interweaved"])
+@pytest.mark.parametrize("sampler", ["gibbs", pytest.param("interweaved", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", PINNED)
 def test_extreme_variances(name, sampler, dtype):
     usual = dict.fromkeys(("weight", "bias", "preact", "postact"), (3.0, 2.0))

@@ -2,12 +2,13 @@
 
 import sys
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from deepnoise.cli.models import Columns, remember
 from tests.cli_toy import error, run
-from tests.report.pages import NUMBER, TEXT, fitted, parsed, table
+from tests.report.pages import NUMBER, fitted, parsed, table
 
 ROWS = 25
 
@@ -60,7 +61,7 @@ def test_a_million_rows(home, tmp_path):
 MISMATCHES = {
     "column": (lambda f: f.drop(columns=NUMBER), f"no column {NUMBER!r}, which the model needs"),
     "extra": (lambda f: f.assign(weight=1), "columns not seen when fitting: 'weight'"),
-    "level": (lambda f: f.assign(**{TEXT: "green"}), f"column {TEXT!r}, row 1 holds 'green'"),
+    "infinite": (lambda f: f.assign(**{NUMBER: np.inf}), f"column {NUMBER!r}, row 1 is infinite"),
     "outcome": (lambda f: f.assign(y="high"), "column 'y', row 1 holds 'high', not a number"),
     "empty": (lambda f: f[:0], "has no rows"),
 }
@@ -73,7 +74,7 @@ def test_a_table_that_does_not_match(case, command, home, tmp_path):
     change(pd.read_csv(home / "test.csv")).to_csv(tmp_path / "new.csv", index=False)
     out = tmp_path / "report.html"
     more = ["--out", out] if command == "report" else []
-    if command == "explore" and case == "level":
+    if command == "explore" and case == "infinite":
         pytest.importorskip("dash")
     assert message in error(run(command, home / "model", tmp_path / "new.csv", *more), 2)
     assert not out.exists()

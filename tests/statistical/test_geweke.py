@@ -26,7 +26,6 @@ def precision():
     ("kernel", "widths", "h"),
     [
         ("gibbs", "L1", "hard_tanh"),
-        ("two rows a sweep", "L2", "jumps"),
         ("interweaved", "L2", "jumps"),
     ],
 )

@@ -22,7 +22,7 @@ from ..statistics import rejected, two_sided
 from .geweke import fixed_tuning
 
 slow = pytest.mark.slow
-KERNELS = (pytest.param("gibbs", marks=slow), "interweaved")
+KERNELS = (pytest.param("gibbs", marks=slow), pytest.param("interweaved", marks=slow))
 CHAINS = 4000
 NEVER = 10**6
 

@@ -77,7 +77,7 @@ def make_table(model: Any, X: Any) -> Table:
 
     Rows that the model cannot take are an error here, rather than when they are picked.
     """
-    model.encoder_.encode(X)
+    model.encoder_.encode(X, model._missing)
     found, j = [], 0
     for k, column in enumerate(model.encoder_.columns):
         if column.levels is None:
@@ -104,13 +104,13 @@ def _slider(name: str, values: np.ndarray, mean: float, scale: float) -> Control
 
 
 def _slid(control: Control, value: Any) -> float | None:
-    """Where the slider stands, None if the value is missing."""
+    """Where the slider stands, None if the value is missing or a level that is not known."""
     if value is None or value != value:
         return None
     if control.levels is None:
         return float(value)
     text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-    return float(control.levels.index(text))
+    return float(control.levels.index(text)) if text in control.levels else None
 
 
 def _typed(control: Control, value: Any) -> float | str | None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.special import ndtr
+from scipy.special import expit, ndtr
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import deepnoise
@@ -29,13 +29,19 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-def test_probabilities_of_a_probit():
+@pytest.mark.parametrize(
+    ("link", "truth"),
+    [("probit", lambda x: ndtr(1.5 * x)), ("logit", lambda x: expit(2.5 * x))],
+)
+def test_known_probabilities(link, truth, tmp_path):
     x = np.linspace(-2, 2, 400)[:, None]
-    y = RNG.random(400) < ndtr(1.5 * x[:, 0])
-    model = small(warmup=150, draws=100).fit(x, y)
+    y = RNG.random(400) < truth(x[:, 0])
+    model = small(warmup=150, draws=100, link=link).fit(x, y)
     found = model.predict_proba(x)
     np.testing.assert_allclose(found.sum(axis=1), 1)
-    assert np.abs(found[:, 1] - ndtr(1.5 * x[:, 0])).mean() < 0.06
+    assert np.abs(found[:, 1] - truth(x[:, 0])).mean() < 0.06
+    model.save(tmp_path / "model")
+    assert np.array_equal(deepnoise.load(tmp_path / "model").predict_proba(x), found)
     assert model.predict(x).dtype == bool
 
 
@@ -107,6 +113,8 @@ def test_a_class_seen_once():
         ({}, X[:, 0], "Unknown label type"),
         ({}, LABELS[:5], "inconsistent numbers of samples"),
         ({"chains": 0}, LABELS, "chains must be a whole number"),
+        ({"link": "logit"}, LABELS, "needs two classes or ordered ones"),
+        ({"link": "log"}, LABELS, "link must be one of"),
     ],
 )
 def test_bad_input(settings, y, message):

@@ -129,6 +129,38 @@ def test_choice_by_quadrature():
     np.testing.assert_allclose(found, [probability(c) for c in range(3)], atol=1e-5)
 
 
+def test_logistic_noise_by_quadrature():
+    """P(y + ε in the window) for y normal and ε logistic, and the law of ε given y."""
+    window = Window(
+        jnp.array([[-INF], [0.3], [-0.5], [4.0]]), jnp.array([[0.2], [INF], [0.7], [9.0]])
+    )
+    mean, variance = jnp.array([[0.4], [-1.0], [2.0], [-3.0]]), jnp.array([0.6])
+    found = outcome.log_seen(mean, variance, outcome.Logit(window))
+    law = scipy.stats.logistic()
+    for n in range(4):
+        low, high = float(window.lower[n, 0]), float(window.upper[n, 0])
+        normal = scipy.stats.norm(float(mean[n, 0]), np.sqrt(0.6))
+        seen = lambda y: normal.pdf(y) * (law.cdf(high - y) - law.cdf(low - y))
+        expected = scipy.integrate.quad(seen, -12, 12, epsabs=1e-12)[0]
+        np.testing.assert_allclose(np.exp(found[n]), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("ends", [(-INF, -1.0), (2.0, INF), (0.3, 0.5), (30.0, INF)])
+def test_logistic_draws(ends, key):
+    y = jnp.full((20_000, 1), 0.4)
+    window = Window(jnp.full(y.shape, ends[0]), jnp.full(y.shape, ends[1]))
+    noise = np.asarray(outcome.draw_logistic(key, y, window)).ravel()
+    assert (noise + 0.4 >= ends[0] - 1e-9).all()
+    assert (noise + 0.4 <= ends[1] + 1e-9).all()
+    law = scipy.stats.logistic()
+    low, high = ends[0] - 0.4, ends[1] - 0.4
+    if low > 0:  # in the lower tail, where scipy keeps its digits
+        noise, low, high = -noise, -high, -low
+    mass = law.cdf(high) - law.cdf(low)
+    cdf = lambda value: (law.cdf(value) - law.cdf(low)) / mass
+    assert scipy.stats.kstest(noise, cdf).pvalue > ALPHA
+
+
 def test_levels_are_windows_between_the_cuts():
     window = Levels(jnp.array([[0], [1], [2]])).window(jnp.array([0.0, 1.5]))
     assert window.lower.ravel().tolist() == [-INF, 0.0, 1.5]

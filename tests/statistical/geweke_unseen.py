@@ -13,7 +13,7 @@ from deepnoise.inference.kernels import InterweavedKernel, InterweavedState
 from deepnoise.inference.unseen import CUT_MEDIAN, Beside, Data, Unseen
 from deepnoise.model.covariates import Missing, draw_missing, input_prior
 from deepnoise.model.network import sample_prior, simulate
-from deepnoise.model.outcome import Choice, Levels, Window
+from deepnoise.model.outcome import Choice, Levels, LogitLevels, Window
 from deepnoise.model.random import normals
 
 from ..statistics import rejected
@@ -30,8 +30,11 @@ class Blind:
     outcome: str = "exact"
     missing: bool = False
 
-    def see(self, y: jax.Array, cuts) -> jax.Array | Window | Levels | Choice:
-        """The first row is seen exactly, the others censored above 0.3 and rounded below."""
+    def see(self, key, y: jax.Array, cuts) -> jax.Array | Window | Levels | Choice:
+        """The first row is seen exactly, the others censored above 0.3 and rounded below.
+
+        Levels are cut from y itself, or from y plus logistic noise.
+        """
         if self.outcome == "window":
             floor = jnp.floor(2 * y) / 2
             lower, upper = jnp.where(y > 0.3, 0.3, floor), jnp.where(y > 0.3, jnp.inf, floor + 0.5)
@@ -43,6 +46,9 @@ class Blind:
             return Window(jnp.where(gap, -jnp.inf, y), jnp.where(gap, jnp.inf, y))
         if self.outcome == "levels":
             return Levels(jnp.searchsorted(cuts, y[:, 0])[:, None])
+        if self.outcome == "logit":
+            noisy = y[:, 0] + jax.random.logistic(key, (len(y),), y.dtype)
+            return LogitLevels(jnp.searchsorted(cuts, noisy)[:, None])
         return Choice(jnp.argmax(y, axis=1)) if self.outcome == "choice" else y
 
     def draw(self, key) -> tuple[GibbsState, jax.Array, jax.Array]:
@@ -53,7 +59,7 @@ class Blind:
             inputs = input_prior(x.shape[1]).sample(keys[0])
             root = jnp.linalg.cholesky(jnp.linalg.inv(inputs.precision))
             x = inputs.mu + normals(keys[1], x.shape, float) @ root.T
-        if self.outcome == "levels":
+        if self.outcome in ("levels", "logit"):
             steps = CUT_MEDIAN * jnp.exp(normals(keys[2], (1,), float))
             cuts = jnp.concatenate([jnp.zeros(1), jnp.cumsum(steps)])
         theta, scales = sample_prior(keys[3], self.net.prior(), self.net.widths, float)
@@ -65,13 +71,13 @@ class Blind:
         )
         return GibbsState(theta, scales, latents, unseen), x, y
 
-    def data(self, state: GibbsState, x, y) -> Data:
+    def data(self, x, seen) -> Data:
         missing = Missing(jnp.arange(len(x)), jnp.asarray(MASK)) if self.missing else None
-        return Data(x, self.see(y, state.unseen.beside.cuts), self.net.prior(), missing)
+        return Data(x, seen, self.net.prior(), missing)
 
-    def redraw(self, key, state: GibbsState, x, y) -> tuple[GibbsState, jax.Array, jax.Array]:
+    def redraw(self, key, state: GibbsState, x, y):
         """New data given parameters and latents: y whole, and the entries of x that were seen."""
-        key_y, key_x = jax.random.split(key)
+        key_y, key_x, key_seen = jax.random.split(key, 3)
         theta, unseen = state.theta, state.unseen
         if self.missing:
             v = (*state.latents.v, y if unseen.y is None else unseen.y)
@@ -81,7 +87,8 @@ class Blind:
             unseen = replace(unseen, x=x)
         y = redraw_y(key_y, state, x)
         unseen = unseen if unseen.y is None else replace(unseen, y=y)
-        return replace(state, unseen=unseen), x, y
+        seen = self.see(key_seen, y, unseen.beside.cuts)
+        return replace(state, unseen=unseen), x, y, seen
 
 
 def drift(key, kernel, blind: Blind, size: Size) -> dict[str, float]:
@@ -106,18 +113,19 @@ def chain(key, state: GibbsState, x, y, kernel, blind: Blind, sweeps: int):
     """Two steps for each new data: what a step draws last must be seen by another."""
 
     def sweep(t, carry):
-        state, x, y = carry
+        state, x, y, seen = carry
         key_step, key_data = jax.random.split(jax.random.fold_in(key, t))
-        data = blind.data(state, x, y)
+        data = blind.data(x, seen)
         if isinstance(kernel, InterweavedKernel):
             full = InterweavedState(state, fixed_tuning(kernel, state.theta))
             state = kernel.step(key_step, t, full, data).gibbs
         else:
             state = kernel.step(key_step, t, state, data)
         fresh = blind.redraw(key_data, state, x, y)
-        return jax.tree.map(lambda a, b: jnp.where(t % 2, a, b), fresh, (state, x, y))
+        return jax.tree.map(lambda a, b: jnp.where(t % 2, a, b), fresh, (state, x, y, seen))
 
-    return jax.lax.fori_loop(0, sweeps, sweep, (state, x, y))
+    seen = blind.see(jax.random.fold_in(key, sweeps), y, state.unseen.beside.cuts)
+    return jax.lax.fori_loop(0, sweeps, sweep, (state, x, y, seen))[:3]
 
 
 @jax.jit

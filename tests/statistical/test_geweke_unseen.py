@@ -17,6 +17,7 @@ CASES = {
     "gaps": Blind(Net(h, (2, 2, 2), N=4), "gaps"),
     "windows of two": Blind(Net(h, (2, 2, 2), N=4), "window"),
     "levels": Blind(Net(h, (2, 2, 1), N=4), "levels"),
+    "logit": Blind(Net(h, (2, 2, 1), N=4), "logit"),
     "choice": Blind(Net(h, (2, 2, 3), N=4), "choice"),
     "missing": Blind(Net(h, (2, 2, 1), N=4), missing=True),
     "missing, no layer": Blind(Net(h, (2, 2), N=4), "window", missing=True),

@@ -9,7 +9,8 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from ..model.outcome import Choice, Levels
+from ..inference.posterior import LINKS
+from ..model.outcome import Choice, Levels, LogitLevels
 from ..prediction.classes import ClassUncertainty, class_probabilities, uncertainty
 from ..prediction.credible import Band, band, check_level, joined
 from . import settings
@@ -30,6 +31,8 @@ class BDeepNoiseClassifier(PosteriorChains, TableInputs, ClassifierMixin, BaseEs
     ordered : bool or list
         Classes have an order, that of their sorted values or of the list; the cut points between
         them are learnt.
+    link : {"probit", "logit"}
+        Noise between the utility and the class: normal, or logistic (two or ordered classes).
     hidden, activation, prior, chains, warmup, draws, thin, paths, init, sampler, standardize,
     dtype, checkpoint, progress, random_state
         As of :class:`BDeepNoiseRegressor`.  X may hold NaN.
@@ -55,6 +58,7 @@ class BDeepNoiseClassifier(PosteriorChains, TableInputs, ClassifierMixin, BaseEs
         activation="hard_tanh",
         prior="default",
         ordered=False,
+        link="probit",
         chains=4,
         warmup=800,
         draws=200,
@@ -72,6 +76,7 @@ class BDeepNoiseClassifier(PosteriorChains, TableInputs, ClassifierMixin, BaseEs
         self.activation = activation
         self.prior = prior
         self.ordered = ordered
+        self.link = link
         self.chains = chains
         self.warmup = warmup
         self.draws = draws
@@ -107,8 +112,10 @@ class BDeepNoiseClassifier(PosteriorChains, TableInputs, ClassifierMixin, BaseEs
         found = self._checkpoint_seed()
         seed = draw_seed(self.random_state) if found is None else found
         outcome = "ordered" if ordered else "choice"
-        plan = settings.plan(params, seed, len(x), outcome, len(self.classes_))
-        seen = Levels(labels[:, None]) if ordered else Choice(labels)
+        if settings.one_of("link", self.link, LINKS) == "logit" and not ordered:
+            raise ValueError("link='logit' needs two classes or ordered ones; use link='probit'")
+        plan = settings.plan(params, seed, len(x), outcome, len(self.classes_), self.link)
+        seen = self._levels(labels[:, None]) if ordered else Choice(labels)
         self._begin(plan, self.units_.x.apply(x), _values(labels, outcomes), seen)
         self.seed_ = seed
         return self
@@ -132,6 +139,9 @@ class BDeepNoiseClassifier(PosteriorChains, TableInputs, ClassifierMixin, BaseEs
             )
         place = {value: c for c, value in enumerate(classes.tolist())}
         return classes, np.array([place[value] for value in y.tolist()])
+
+    def _levels(self, level: np.ndarray) -> Levels:
+        return LogitLevels(level) if self.link == "logit" else Levels(level)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of every class, in the order of ``classes_``; (N, C)."""
@@ -158,7 +168,7 @@ class BDeepNoiseClassifier(PosteriorChains, TableInputs, ClassifierMixin, BaseEs
     def _probabilities(self, densities):
         cuts = self.posterior_.run.beside.cuts
         flat = None if cuts is None else np.asarray(cuts, float).reshape(-1, cuts.shape[-1])
-        return class_probabilities(densities, flat)
+        return class_probabilities(densities, flat, self.link)
 
     def _header(self) -> dict[str, Any]:
         return {"classes": self.classes_.tolist(), "classes_dtype": self.classes_.dtype.str}
@@ -168,6 +178,8 @@ class BDeepNoiseClassifier(PosteriorChains, TableInputs, ClassifierMixin, BaseEs
         if np.dtype(kind).kind == "O":
             kind = object
         self.classes_ = np.array(header["classes"], dtype=kind)
+        if isinstance(self._seen, Levels):
+            self._seen = self._levels(self._seen.level)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -64,7 +64,12 @@ def prior(value: Any, init: str) -> str | PriorSpec:
 
 
 def plan(
-    params: Mapping[str, Any], seed: int, rows: int, outcome: str = "real", levels: int = 0
+    params: Mapping[str, Any],
+    seed: int,
+    rows: int,
+    outcome: str = "real",
+    levels: int = 0,
+    link: str = "probit",
 ) -> Plan:
     """The plan of a fit of that many rows from the estimator's parameters."""
     begin = WarmStart.for_rows(rows)
@@ -81,7 +86,8 @@ def plan(
         init=init,
         sampler=one_of("sampler", params["sampler"], SAMPLERS),
         dtype=one_of("dtype", str(params["dtype"]), DTYPES),
-        warmstart=begin if outcome == "real" else replace(begin, unit_noise=1),
+        warmstart=replace(begin, unit_noise=int(outcome != "real" and link == "probit")),
         outcome=outcome,
         levels=levels,
+        link=link,
     )

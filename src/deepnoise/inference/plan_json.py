@@ -4,7 +4,7 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from ..model.activation import piecewise_linear
-from .posterior import INITS, OUTCOMES, SAMPLERS, Plan
+from .posterior import INITS, LINKS, OUTCOMES, SAMPLERS, Plan
 from .priors import NAMES, PriorSpec
 from .warmstart import WarmStart
 
@@ -14,6 +14,7 @@ CHOICES = {
     "sampler": SAMPLERS,
     "dtype": ("float32", "float64"),
     "outcome": OUTCOMES,
+    "link": LINKS,
 }
 
 

@@ -22,6 +22,7 @@ from .warmstart import WarmStart
 INITS = ("gradient", "prior")
 SAMPLERS = ("interweaved", "gibbs")
 OUTCOMES = ("real", "ordered", "choice")
+LINKS = ("probit", "logit")
 # Sweep t of a chain uses fold_in(key, t); these t are kept for its start, its first latents and
 # its first completion of what was not seen.
 RESERVED = (2**32 - 1, 2**32 - 2, 2**32 - 3)
@@ -33,7 +34,8 @@ FOLDS = 2**32 - 2
 class Plan:
     """Everything that, with the rows, determines the draws.
 
-    ``outcome`` is "real", "ordered" (``levels`` of one) or "choice" (of one among ``levels``).
+    ``outcome`` is "real", "ordered" (``levels`` of one) or "choice" (of one among ``levels``);
+    ``link`` is the noise through which ordered levels are seen.
     """
 
     hidden: tuple[int, ...]
@@ -50,6 +52,12 @@ class Plan:
     warmstart: WarmStart = field(default_factory=WarmStart)
     outcome: str = "real"
     levels: int = 0
+    link: str = "probit"
+
+    @property
+    def unit_noise(self) -> bool:
+        """Whether the noise of y sets its unit; logistic noise does so by itself."""
+        return self.outcome != "real" and self.link == "probit"
 
     def widths(self, x, y) -> tuple[int, ...]:
         """(P, K_0, ..., K_{L-1}, Q) for rows x and what was seen of y."""
@@ -199,9 +207,9 @@ def find_start(plan: Plan, fold_key, keys, rows: Data, complete: unseen.Unseen) 
 
 
 def build_plan_prior(plan: Plan, widths: tuple[int, ...], rows: int = 0, start=None) -> Prior:
-    """The plan's prior; utilities of levels and classes have noise of about 1, their unit."""
+    """The plan's prior; utilities seen by probit have noise of about 1, their unit."""
     prior = build_prior(plan.prior, widths, plan.dtype, rows, start)
-    return prior if plan.outcome == "real" else with_unit_noise(prior)
+    return with_unit_noise(prior) if plan.unit_noise else prior
 
 
 def chain_priors(plan: Plan, theta: Theta, x, y) -> Prior:

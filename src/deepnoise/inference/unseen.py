@@ -15,7 +15,7 @@ from ..model.covariates import InputLaw, Missing, draw_missing, input_prior, inp
 from ..model.gaussian import after
 from ..model.marginal import last_covariance
 from ..model.network import Arrays, Latents, Prior, Theta, pre_activation
-from ..model.outcome import Levels, Seen, Window, first_guess, inverse, log_window, redraw
+from ..model.outcome import Levels, Logit, Seen, Window, first_guess, inverse, log_seen, redraw
 
 # Sweeps of the input law alone before the network is there.
 FIRST_SWEEPS = 30
@@ -72,7 +72,7 @@ class Unseen:
     def evidence(self, data: Data) -> Seen:
         """What a move that integrates u_L out conditions on: the window of a single outcome."""
         seen = self.seen(data)
-        one = isinstance(seen, Window) and seen.lower.shape[1] == 1
+        one = isinstance(seen, Window | Logit) and jax.tree.leaves(seen)[0].shape[1] == 1
         return seen if one else self.complete(data)[1]
 
 
@@ -152,8 +152,7 @@ def move_cuts(key, mean, variance, levels: Levels, cuts) -> jax.Array:
 
     def log_density(log_steps):
         placed = jnp.concatenate([jnp.zeros(1, cuts.dtype), jnp.cumsum(jnp.exp(log_steps))])
-        window = levels.window(placed)
-        fit = jnp.sum(log_window(mean, variance, window.lower, window.upper))
+        fit = jnp.sum(log_seen(mean, variance, levels.window(placed)))
         return fit - jnp.sum((log_steps - jnp.log(CUT_MEDIAN)) ** 2) / 2
 
     def attempt(i, carry):

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 
 from .activation import PiecewiseLinear
 from .network import LOG_2PI, Theta, pre_activation
-from .outcome import Choice, Seen, Window, log_seen
+from .outcome import Choice, Logit, Seen, Window, log_seen
 from .random import normals
 
 
@@ -46,7 +46,7 @@ def last_log_likelihood(theta: Theta, top: jax.Array, y: Seen) -> jax.Array:
     given the path, which serves a start but no chain.
     """
     mean, cov = pre_activation(top, theta.beta[-1], theta.gamma[-1]), last_covariance(theta)
-    if isinstance(y, Window | Choice):
+    if isinstance(y, Window | Logit | Choice):
         return log_seen(mean, jnp.diagonal(cov), y)
     return log_normal_rows(y - mean, cov)
 

@@ -17,7 +17,7 @@ from .truncnorm import log_mass, log_ndtr, truncated_normal
 LOG_2PI = 1.8378770664093453
 # Standardised ends of windows that are open: beyond any mass, with a square that is a float32.
 FAR = 1e18
-CHOICE_NODES = 24
+NODES = 24
 
 
 @jax.tree_util.register_dataclass
@@ -45,13 +45,30 @@ class Levels:
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
+class Logit:
+    """y plus standard logistic noise lies in a window; (N, 1)."""
+
+    window: Window
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class LogitLevels(Levels):
+    """Ordered levels seen through logistic noise: P(level <= j | y) = 1 / (1 + exp(y - cut j))."""
+
+    def window(self, cuts: jax.Array) -> Logit:  # type: ignore[override]
+        return Logit(super().window(cuts))
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
 class Choice:
     """The class (N,) whose utility, one of the Q outcomes, is the largest."""
 
     chosen: Any
 
 
-Seen = jax.Array | Window | Choice
+Seen = jax.Array | Window | Logit | Choice
 
 
 @jax.tree_util.register_dataclass
@@ -95,6 +112,29 @@ def _standard(end, mean, sd):
     return jnp.where(known, inside, jnp.sign(end) * FAR).astype(inside.dtype)
 
 
+def log_logit(y, window: Window) -> jax.Array:
+    """log P(y + ε in the window), ε standard logistic: σ(B) σ(-A) (1 - exp(A - B)) for A < B."""
+    above = jnp.where(jnp.isinf(window.upper), FAR, window.upper - y)
+    below = jnp.where(jnp.isinf(window.lower), FAR, y - window.lower)
+    both = jnp.isfinite(window.upper) & jnp.isfinite(window.lower)
+    width = jnp.where(both, window.upper - window.lower, 1)
+    narrow = jnp.where(both, jnp.log(-jnp.expm1(-width)), 0)
+    return jax.nn.log_sigmoid(above) + jax.nn.log_sigmoid(below) + narrow
+
+
+def draw_logistic(key, y, window: Window) -> jax.Array:
+    """ε, standard logistic, such that y + ε lies in the window; drawn in the lower tail."""
+    low, high = window.lower - y, window.upper - y
+    mirrored = low + high > 0
+    low, high = jnp.where(mirrored, -high, low), jnp.where(mirrored, -low, high)
+    bottom, top = jax.nn.sigmoid(low), jax.nn.sigmoid(high)
+    u, _ = uniform_pair(key, y.shape, y.dtype)
+    tiny = jnp.finfo(y.dtype).tiny
+    mass = jnp.clip(bottom + u * (top - bottom), tiny, 1 - jnp.finfo(y.dtype).epsneg)
+    drawn = jnp.clip(jnp.log(mass) - jnp.log1p(-mass), low, high)
+    return jnp.where(mirrored, -drawn, drawn)
+
+
 def bounds(seen: Window | Choice, y: jax.Array, k) -> tuple[jax.Array, jax.Array]:
     """Where outcome k of every row may lie, given the others."""
     if isinstance(seen, Window):
@@ -120,8 +160,11 @@ def y_given(k, mean, precision, seen: Window | Choice, y) -> TruncatedNormal:
     )
 
 
-def redraw(key, mean, precision, seen: Window | Choice, y) -> jax.Array:
-    """Every outcome in turn from its law given the others."""
+def redraw(key, mean, precision, seen: Window | Logit | Choice, y) -> jax.Array:
+    """Every outcome in turn from its law given the others, logistic noise before it."""
+    if isinstance(seen, Logit):
+        noise = draw_logistic(jax.random.fold_in(key, y.shape[1]), y, seen.window)
+        seen = Window(seen.window.lower - noise, seen.window.upper - noise)
 
     def one(k, y):
         law = y_given(k, mean, precision, seen, y)
@@ -145,6 +188,8 @@ def inverse(matrix: jax.Array) -> jax.Array:
 
 def first_guess(seen: Seen, outcomes: int, dtype) -> jax.Array:
     """A y that agrees with what was seen; (N, Q)."""
+    if isinstance(seen, Logit):
+        return first_guess(seen.window, outcomes, dtype)
     if isinstance(seen, Choice):
         return 2 * jax.nn.one_hot(seen.chosen, outcomes, dtype=dtype) - 1
     if isinstance(seen, Window):
@@ -156,24 +201,38 @@ def first_guess(seen: Seen, outcomes: int, dtype) -> jax.Array:
     return seen
 
 
+def hermite(dtype) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes and log weights of Gauss-Hermite quadrature under a standard normal."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
+    return nodes.astype(dtype), np.log(weights / weights.sum()).astype(dtype)
+
+
 def log_choice(mean, variance) -> jax.Array:
     """log P(utility c is the largest) of independent N(mean_c, variance_c); (..., C) like mean.
 
     Gauss-Hermite quadrature over the largest utility, to 1e-5 where the variances are alike, as
     those of utilities are.
     """
-    nodes, weights = np.polynomial.hermite_e.hermegauss(CHOICE_NODES)
+    nodes, log_weights = hermite(mean.dtype)
     sd = jnp.sqrt(variance)
-    value = mean[..., None] + sd[..., None] * nodes.astype(mean.dtype)
+    value = mean[..., None] + sd[..., None] * nodes
     below = (value[..., None, :] - mean[..., None, :, None]) / sd[..., None, :, None]
     own = jnp.eye(mean.shape[-1], dtype=bool)[..., None]
     log_below = jnp.sum(jnp.where(own, 0, log_ndtr(jnp.where(own, 0, below))), axis=-2)
-    log_weights = np.log(weights / weights.sum()).astype(mean.dtype)
     return jax.nn.logsumexp(log_below + log_weights, axis=-1)
 
 
-def log_seen(mean, variance, seen: Window | Choice) -> jax.Array:
-    """log probability of what was seen, y ~ N(mean, diag(variance)); (..., N)."""
+def log_seen(mean, variance, seen: Window | Logit | Choice) -> jax.Array:
+    """log probability of what was seen, y ~ N(mean, diag(variance)); (..., N).
+
+    Logistic noise is integrated by Gauss-Hermite quadrature, to 1e-6 for variances up to 1.
+    """
+    if isinstance(seen, Logit):
+        nodes, log_weights = hermite(mean.dtype)
+        value = mean[..., None] + jnp.sqrt(variance)[..., None] * nodes
+        window = jax.tree.map(lambda end: end[..., None], seen.window)
+        found = jax.nn.logsumexp(log_logit(value, window) + log_weights, axis=-1)
+        return jnp.sum(found, axis=-1)
     if isinstance(seen, Window):
         return jnp.sum(log_window(mean, variance, seen.lower, seen.upper), axis=-1)
     log_probability = log_choice(mean, jnp.broadcast_to(variance, mean.shape))

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import jax
 import numpy as np
-from scipy.special import ndtr, xlogy
+from scipy.special import expit, ndtr, xlogy
 
-from ..model.outcome import log_choice
+from ..model.outcome import hermite, log_choice
 from ..model.random import normals
 from .per_draw import DrawDensities
 
@@ -29,17 +29,18 @@ class ClassUncertainty:
 
 
 def class_probabilities(
-    densities: DrawDensities, cuts: np.ndarray | None
+    densities: DrawDensities, cuts: np.ndarray | None, link: str = "probit"
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """P(class | x, Θ) for blocks of rows: (B, M, C).
 
-    With ``cuts`` (M, C - 1), classes are intervals of one utility; without, the largest utility of
-    C is seen: u_L is simulated, and the rest is integrated by quadrature.
+    With ``cuts`` (M, C - 1), classes are intervals of one utility, seen through the noise of
+    ``link``; without, the largest utility of C is seen: u_L is simulated, and the rest is
+    integrated by quadrature.
     """
     if cuts is not None:
         sds = np.sqrt(densities.covs())[:, :, 0]
         for rows, means in densities.blocks(cuts.shape[1] + 1):
-            ends = [ndtr((cut[:, None] - means[..., 0]) / sds).mean(axis=2) for cut in cuts.T]
+            ends = [below_cut(cut[:, None] - means[..., 0], sds, link) for cut in cuts.T]
             below = np.stack([np.zeros_like(ends[0]), *ends, np.ones_like(ends[0])], axis=-1)
             yield rows, np.diff(below, axis=-1)
         return
@@ -51,6 +52,15 @@ def class_probabilities(
             variance = np.broadcast_to(np.asarray(tau2, float)[:, None], utilities.shape[1:])
             found = np.stack([np.asarray(choose(row, variance)).mean(axis=1) for row in utilities])
             yield rows, found / found.sum(axis=-1, keepdims=True)
+
+
+def below_cut(distance: np.ndarray, sds: np.ndarray, link: str) -> np.ndarray:
+    """P(level below a cut) of every row and draw, from distances (B, M, R) and sds (M, 1)."""
+    if link == "probit":
+        return ndtr(distance / sds).mean(axis=2)
+    nodes, log_weights = hermite(float)
+    terms = (expit(distance + sds * z) * w for z, w in zip(nodes, np.exp(log_weights), strict=True))
+    return np.mean(sum(terms), axis=2)
 
 
 def _last_noise(densities: DrawDensities) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The code of README.md and of the tutorial runs, at toy size."""
+"""The code of README.md, of the tutorial and of the page on gaps runs, at toy size."""
 
 import re
 import shlex
@@ -23,8 +23,8 @@ def blocks(page: str) -> list[tuple[str, str]]:
 
 def shrunk(code: str) -> str:
     """Estimators get toy settings, longer runs a few draws."""
-    code = re.sub(r"BDeepNoiseRegressor\((?!\))", "BDeepNoiseRegressor(**TINY, ", code)
-    code = code.replace("BDeepNoiseRegressor()", "BDeepNoiseRegressor(**TINY)")
+    code = re.sub(r"(BDeepNoise(?:Regressor|Survival|Classifier)\()(?!\))", r"\1**TINY, ", code)
+    code = re.sub(r"(BDeepNoise\w+\()\)", r"\1**TINY)", code)
     return re.sub(r"(draws[= ])\d+", r"\g<1>12", code)
 
 
@@ -44,7 +44,7 @@ def test_blocks_are_found_and_shrunk():
     assert shrunk("deepnoise resume model --draws 400") == "deepnoise resume model --draws 12"
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/tutorial.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/tutorial.md", "docs/beyond.md"])
 def test_code_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     namespace = {"TINY": TINY}

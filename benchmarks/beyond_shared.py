@@ -1,0 +1,37 @@
+"""What the three studies of ``beyond.py`` share: settings, scores and tables."""
+
+import time
+
+import numpy as np
+
+SETTINGS = {
+    "hidden": (20, 20), "chains": 2, "warmup": 300, "draws": 100, "thin": 2, "progress": False
+}  # fmt: skip
+SCORES = ("nll", "rmse", "crps", "coverage_90")
+
+
+def scored(model, X, y, X_test, y_test, *where) -> tuple:
+    """The model fitted to X and y, and its scores at exact test outcomes."""
+    began = time.perf_counter()
+    report = model.fit(X, y).score_report(X_test, y_test)
+    words = " ".join(f"{name} {report[name]:.3f}" for name in SCORES)
+    print(*where, words, f"{time.perf_counter() - began:.0f} s", flush=True)
+    return model, [report[name] for name in SCORES]
+
+
+def table(first: tuple[str, ...], measures, found: dict[tuple, list]) -> None:
+    """Markdown: the mean over splits (standard error) of every measure, one line a key."""
+    print("\n| " + " | ".join([*first, *measures]) + " |")
+    print("|---" * (len(first) + len(measures)) + "|")
+    for key, rows in found.items():
+        values = np.array(rows, float)
+        error = values.std(0, ddof=1) / np.sqrt(len(rows)) if len(rows) > 1 else 0 * values[0]
+        cells = [f"{m:.3f} ({e:.3f})" for m, e in zip(values.mean(0), error, strict=True)]
+        print("| " + " | ".join([*map(str, key), *cells]) + " |")
+
+
+def save(figure, path) -> None:
+    """A picture that stays small, without the date and the versions that made it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=110, metadata={"Software": None})
+    print(f"\n{path}: {path.stat().st_size / 1000:.0f} kB")

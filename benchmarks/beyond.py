@@ -5,6 +5,7 @@
     PYTHONPATH=src python benchmarks/beyond.py classes
 
 Each prints its versions, settings and Markdown tables, and draws a picture into ``--images``.
+A fit that the ledger ``--out`` holds is not made again.
 """
 
 import argparse
@@ -33,6 +34,7 @@ def main() -> None:
     parser.add_argument("--sets", default=None, help="names with commas between them")
     parser.add_argument("--splits", type=int, default=None)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=Path("beyond.jsonl"), help="ledger of fits")
     parser.add_argument("--images", type=Path, default=Path("docs/images"))
     args = parser.parse_args()
     study, splits, sets = STUDIES[args.study]

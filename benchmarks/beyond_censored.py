@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 
-from beyond_shared import SCORES, SETTINGS, save, scored, table
+from beyond_shared import SCORES, SETTINGS, remembered, save, scored, table
 from deepnoise import BDeepNoiseRegressor, BDeepNoiseSurvival, right_censored, rounded
 from deepnoise.datasets.uci import load_uci
 from deepnoise.plots.style import BLUE, CHAINS, GREY, ORANGE, paper_style
@@ -27,21 +27,29 @@ def censored(rng, y: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:
 
 def run(args) -> None:
     scores: dict[tuple, list] = {}
-    for name in args.sets:
-        data = load_uci(name, args.data)
-        for s in range(args.splits):
-            (X, y), test = ((data.X[part], data.y[part]) for part in data.split(s))
-            seen = ways(np.random.default_rng([args.seed, s]), X, y)
-            for method, rows in seen.items():
-                model = BDeepNoiseRegressor(**SETTINGS, random_state=args.seed + s)
-                found = scored(model, *rows, *test, name, s, method)[1]
+    for s in range(args.splits):
+        for name in args.sets:
+            for method in (*METHODS, *ROUNDING):
+                key = "censored", name, s, method, args.seed
+                found = remembered(args.out, key, lambda: one_fit(*key[1:], args.data))  # noqa: B023
                 scores.setdefault((name, method), []).append(found)
     table(("set", "outcomes"), SCORES, scores)
-    survival = [simulated_survival(args.seed + s) for s in range(args.splits)]
+    survival = []
+    for s in range(args.splits):
+        key = "survival", args.seed + s
+        survival.append(remembered(args.out, key, lambda: simulated_survival(key[1])))  # noqa: B023
     measures = ("concordance", "mean error of P(time > t)")
     found = {(method,): [s[method] for s in survival] for method in survival[0] if method != "band"}
     table(("survival of 300 rows, 40 % censored",), measures, found)
     draw(scores, survival[0]["band"], args.images / "censored.png")
+
+
+def one_fit(name: str, s: int, method: str, seed: int, folder) -> list[float]:
+    data = load_uci(name, folder)
+    (X, y), test = ((data.X[part], data.y[part]) for part in data.split(s))
+    rows = ways(np.random.default_rng([seed, s]), X, y)[method]
+    model = BDeepNoiseRegressor(**SETTINGS, random_state=seed + s)
+    return scored(model, *rows, *test, name, s, method)[1]
 
 
 def ways(rng, X: np.ndarray, y: np.ndarray) -> dict[str, tuple]:
@@ -92,7 +100,8 @@ def simulated_survival(seed: int) -> dict:
         curves = truth if model is None else model.predict_survival(new, TIMES)
         order = concordance(median, exact, np.ones(len(exact), bool))
         found[method] = [order, np.abs(curves - truth).mean()]
-    found["band"] = fits[METHODS[0]].survival_bands(PLACES, TIMES, 0.9)
+    band = fits[METHODS[0]].survival_bands(PLACES, TIMES, 0.9)
+    found["band"] = [part.tolist() for part in (band.mean, band.lower, band.upper)]
     print("survival", seed, found[METHODS[0]], found[METHODS[1]], flush=True)
     return found
 
@@ -111,8 +120,9 @@ def draw(scores: dict[tuple, list], band, path) -> None:
     left.legend()
     for i, truth in enumerate(true_survival(PLACES, TIMES)):
         label = f"x = ({PLACES[i, 0]:g}, {PLACES[i, 1]:g})"
-        right.plot(TIMES, band.mean[i], color=CHAINS[i], label=label)
-        right.fill_between(TIMES, band.lower[i], band.upper[i], color=CHAINS[i], alpha=0.2, lw=0)
+        mean, lower, upper = (part[i] for part in band)
+        right.plot(TIMES, mean, color=CHAINS[i], label=label)
+        right.fill_between(TIMES, lower, upper, color=CHAINS[i], alpha=0.2, lw=0)
         right.plot(TIMES, truth, "--", color=CHAINS[i], lw=0.9)
     right.set(title="survival, 90 % bands; dashed: truth", xlabel="t", ylabel="P(time > t)")
     right.set_xscale("log")

@@ -12,7 +12,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from beyond_shared import SETTINGS, save, table
+from beyond_shared import SETTINGS, remembered, save, table
 from deepnoise import BDeepNoiseClassifier
 from deepnoise.plots.style import BLUE, GREEN, GREY, ORANGE, paper_style
 
@@ -66,18 +66,25 @@ def probabilities(X, y, rows: list[np.ndarray], seed: int):
 
 def run(args) -> None:
     found: dict[tuple, list] = {}
-    for name in args.sets:
-        for s in range(args.splits):
-            X, X_test, y, y_test = load(name, args.seed + s)
-            far = outside(np.random.default_rng([args.seed, s]), X_test)
-            began = time.perf_counter()
-            for method, (p, p_far) in probabilities(X, y, [X_test, far], args.seed + s):
-                row = scores(p, p_far, y_test)
+    for s in range(args.splits):
+        for name in args.sets:
+            key = "classes", name, s, args.seed
+            for method, row in remembered(args.out, key, lambda: judged(*key[1:])).items():  # noqa: B023
                 found.setdefault((name, method), []).append(row)
-                took = time.perf_counter() - began
-                print(name, s, method, np.round(row, 3).tolist(), f"{took:.0f} s", flush=True)
     table(("set", "method"), MEASURES, found)
     draw(found, args.images / "classes.png")
+
+
+def judged(name: str, s: int, seed: int) -> dict[str, list[float]]:
+    """Scores of every method on one split."""
+    X, X_test, y, y_test = load(name, seed + s)
+    far = outside(np.random.default_rng([seed, s]), X_test)
+    began, found = time.perf_counter(), {}
+    for method, (p, p_far) in probabilities(X, y, [X_test, far], seed + s):
+        found[method] = scores(p, p_far, y_test)
+        took = time.perf_counter() - began
+        print(name, s, method, np.round(found[method], 3).tolist(), f"{took:.0f} s", flush=True)
+    return found
 
 
 def scores(p: np.ndarray, p_far: np.ndarray, y: np.ndarray) -> list[float]:

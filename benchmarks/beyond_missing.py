@@ -17,7 +17,6 @@ SHARES = (0.0, 0.15, 0.3, 0.45, 0.6)
 METHODS = ("drawn with the network", "filled with means", "IterativeImputer")
 COLOURS = dict(zip(METHODS, (BLUE, GREY, ORANGE), strict=True))
 LEVELS = (0.5, 0.8, 0.95)
-WIDTH_SET = "boston"
 
 
 def deleted(rng, X: np.ndarray, pattern: np.ndarray) -> np.ndarray:
@@ -60,7 +59,7 @@ def run(args) -> None:
                 scores.setdefault((name, method), []).append(found["scores"])
                 if method == METHODS[0]:
                     covered.setdefault((name,), []).append(found["entries"])
-                    if name == WIDTH_SET:
+                    if name == args.sets[0]:
                         by_share.append(found["widths"])
     table(("set", "missing inputs"), SCORES, scores)
     table(("set",), [f"{level:.0%} of deleted entries" for level in LEVELS], covered)
@@ -112,7 +111,7 @@ def draw(scores: dict[tuple, list], by_share: np.ndarray, path) -> None:
     if by_share.size:
         mean = by_share.mean(0)
         right.plot(SHARES, mean[:, 0], "o-", color=BLUE, label="width of 90 % intervals")
-        right.set(title=WIDTH_SET, xlabel="share deleted from test rows", ylabel="width")
+        right.set(title=names[0], xlabel="share deleted from test rows", ylabel="width")
         right.set_ylim(0)
         beside = right.twinx()
         beside.plot(SHARES, mean[:, 1], "s--", color=GREEN)

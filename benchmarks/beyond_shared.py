@@ -44,8 +44,10 @@ def table(first: tuple[str, ...], measures, found: dict[tuple, list]) -> None:
     print("|---" * (len(first) + len(measures)) + "|")
     for key, rows in found.items():
         values = np.array(rows, float)
-        error = values.std(0, ddof=1) / np.sqrt(len(rows)) if len(rows) > 1 else 0 * values[0]
-        cells = [f"{m:.3f} ({e:.3f})" for m, e in zip(values.mean(0), error, strict=True)]
+        cells = [f"{mean:.3f}" for mean in values.mean(0)]
+        if len(rows) > 1:
+            errors = values.std(0, ddof=1) / np.sqrt(len(rows))
+            cells = [f"{cell} ({e:.3f})" for cell, e in zip(cells, errors, strict=True)]
         print("| " + " | ".join([*map(str, key), *cells]) + " |")
 
 

@@ -51,7 +51,7 @@ def skewed(rng, rows: int) -> tuple[np.ndarray, np.ndarray]:
 def test_densities_of_censored_outcomes_are_those_of_the_truth():
     rng = np.random.default_rng(2)
     X, y = skewed(rng, 2 * ROWS)
-    X_new, y_new = skewed(rng, 500)
+    X_new, y_new = skewed(rng, 1000)
     points = rng.permutation(y) + 0.3
     event = y <= points
     assert 0.25 < np.mean(~event) < 0.5

@@ -21,7 +21,7 @@ from deepnoise.model.outcome import Choice, Levels, Window, log_choice
 from ..oracle import proper_prior
 from ..statistics import rejected
 
-SIMULATIONS, WARMUP, KEPT, THIN = 512, 304, 31, 16
+SIMULATIONS, WARMUP, KEPT, THIN = 256, 304, 31, 16
 ROWS = 8
 KERNEL = InterweavedKernel(hard_tanh, WARMUP, settle=0, leapfrogs=5)
 LEVELS = 3

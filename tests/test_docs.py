@@ -1,4 +1,4 @@
-"""The code of README.md and of the tutorial runs, at toy size."""
+"""The code of README.md, of the tutorial and of the page on gaps runs, at toy size."""
 
 import re
 import shlex
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from deepnoise import BDeepNoiseRegressor
+import deepnoise
 from deepnoise.cli import main
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -24,12 +24,17 @@ def blocks(page: str) -> list[tuple[str, str]]:
 
 def shrunk(code: str) -> str:
     """Estimators get toy settings, longer runs a few draws or folds."""
-    code = code.replace("BDeepNoiseRegressor(", "tiny(").replace("folds=20", "folds=2")
+    code = re.sub(r"BDeepNoise(\w+)\(", r"tiny\1(", code).replace("folds=20", "folds=2")
     return re.sub(r"(draws[= ])\d+", r"\g<1>12", code)
 
 
-def tiny(**given) -> BDeepNoiseRegressor:
-    return BDeepNoiseRegressor(**{**given, **TINY})
+def tiny(kind: str):
+    """The estimator of that kind, whose settings give way to toy ones."""
+    made = getattr(deepnoise, f"BDeepNoise{kind}")
+    return lambda **given: made(**{**given, **TINY})
+
+
+TOYS = {f"tiny{kind}": tiny(kind) for kind in ("Regressor", "Survival", "Classifier")}
 
 
 def run_command(line: str) -> None:
@@ -44,7 +49,7 @@ def test_blocks_are_found_and_shrunk():
     kinds = [kind for kind, _ in blocks("docs/tutorial.md")]
     assert kinds.count("python") > 5
     assert kinds.count("bash") > 5
-    assert "tiny(random_state=0)" in shrunk(blocks("README.md")[0][1])
+    assert "tinyRegressor(random_state=0)" in shrunk(blocks("README.md")[0][1])
     assert shrunk("deepnoise resume model --draws 400") == "deepnoise resume model --draws 12"
 
 
@@ -53,12 +58,13 @@ def test_blocks_are_found_and_shrunk():
     [
         "README.md",
         "docs/tutorial.md",
+        pytest.param("docs/beyond.md", marks=pytest.mark.slow),
         pytest.param("docs/beyond_outcomes.md", marks=pytest.mark.slow),
     ],
 )
 def test_code_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    namespace = {"tiny": tiny}
+    namespace = dict(TOYS)
     for kind, code in blocks(page):
         if kind == "python":
             exec(compile(shrunk(code), page, "exec"), namespace)

@@ -17,7 +17,7 @@ spec.loader.exec_module(render)
 def toy(name: str) -> str:
     """The script with a tiny estimator."""
     source = (ROOT / "examples" / f"{name}.py").read_text("utf-8")
-    return "from tests.test_docs import tiny\n" + shrunk(source)
+    return "from tests.test_docs import TOYS\n\nglobals().update(TOYS)\n" + shrunk(source)
 
 
 @pytest.mark.parametrize("name", render.NAMES)
@@ -26,7 +26,7 @@ def test_examples_run(name, tmp_path):
     pictures = re.findall(r"!\[.*?\]\((.*?)\)", page)
     assert pictures
     assert sorted(pictures) == sorted(path.name for path in tmp_path.iterdir())
-    assert "tiny(" in page
+    assert "tinyRegressor(" in page
     assert "```text" in page
 
 

@@ -61,6 +61,14 @@ def test_an_infinite_split_makes_the_mean_infinite():
     assert r"$\infty$" in render(table, "latex")
 
 
+def test_a_score_that_only_some_sets_have():
+    found = rows("de", BASE) + rows("de", BASE, "naval", "lattice_nll")
+    table = only(tables(found), "NLL of the interval mass")
+    for style in ("text", "markdown", "latex"):
+        assert "naval" in render(table, style)
+        assert "wine" not in render(table, style)
+
+
 def test_failed_rows_are_left_out():
     failed = {**rows("bp", [1.0])[0], "error": "ValueError: no", "metrics": None}
     table = only(tables([*rows("de", BASE), failed]))

@@ -146,11 +146,14 @@ def render(table: Table, style: str = "text") -> str:
     styles = {"text": _text, "markdown": _markdown, "latex": _latex}
     if style not in styles:
         raise ValueError(f"style must be one of {', '.join(styles)}; got {style!r}")
-    most = {s: max(c.count for (row, _), c in table.cells.items() if row == s) for s in table.sets}
+    counts: dict[str, list[int]] = {}
+    for (name, _), cell in table.cells.items():
+        counts.setdefault(name, []).append(cell.count)
+    most = {name: max(found) for name, found in counts.items()}
     body = [
         [name, *(table.cells.get((name, column)) for column in table.columns)]
         for name in table.sets
-        if any((name, column) in table.cells for column in table.columns)
+        if name in most
     ]
     return styles[style](table, body, most)
 

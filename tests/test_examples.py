@@ -20,6 +20,7 @@ def toy(name: str) -> str:
     return "from tests.test_docs import TOYS\n\nglobals().update(TOYS)\n" + shrunk(source)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", render.NAMES)
 def test_examples_run(name, tmp_path):
     page = render.page(name, toy(name), tmp_path)

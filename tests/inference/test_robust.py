@@ -28,7 +28,7 @@ def draws_of(x, y, **settings):
     return fit(plan, x, y).draws
 
 
-@pytest.mark.parametrize("sampler", ["gibbs", "interweaved"])
+@pytest.mark.parametrize("sampler", ["gibbs", pytest.param("interweaved", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ROWS)
 def test_awkward_rows(name, sampler):
     draws = draws_of(*ROWS[name], sampler=sampler)

@@ -146,7 +146,8 @@ class BDeepNoiseClassifier(PosteriorChains, TableInputs, ClassifierMixin, BaseEs
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of every class, in the order of ``classes_``; (N, C)."""
         densities = self._draw_densities_at(self._rows(X))
-        return np.concatenate([densities.average(p) for _, p in self._probabilities(densities)])
+        found = [densities.average(p) for _, p in self._probabilities(densities)]
+        return np.clip(np.concatenate(found), 0.0, 1.0)
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of every row; (N,)."""

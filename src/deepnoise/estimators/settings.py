@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..inference.posterior import INITS, SAMPLERS, Plan
-from ..inference.priors import NAMES, PriorSpec
+from ..inference.priors import NAMES, UTILITY_NOISE, PriorSpec
 from ..inference.warmstart import WarmStart
 from ..model.activation import resolve_activation
 
@@ -73,6 +73,7 @@ def plan(
 ) -> Plan:
     """The plan of a fit of that many rows from the estimator's parameters."""
     begin = WarmStart.for_rows(rows)
+    utilities = outcome != "real" and link == "probit"
     init = one_of("init", params["init"], INITS)
     return Plan(
         hidden=widths(params["hidden"]),
@@ -86,7 +87,7 @@ def plan(
         init=init,
         sampler=one_of("sampler", params["sampler"], SAMPLERS),
         dtype=one_of("dtype", str(params["dtype"]), DTYPES),
-        warmstart=replace(begin, unit_noise=int(outcome != "real" and link == "probit")),
+        warmstart=replace(begin, last_noise=UTILITY_NOISE) if utilities else begin,
         outcome=outcome,
         levels=levels,
         link=link,

@@ -13,7 +13,7 @@ from ..model.covariates import Missing
 from ..model.network import Prior, Scales, Theta, sample_prior
 from . import notebook, unseen, warmstart
 from .kernels import GibbsKernel, InterweavedKernel
-from .priors import PriorSpec, build_prior, with_unit_noise
+from .priors import PriorSpec, build_prior, with_utility_noise
 from .runtime import numerics
 from .sampling import CHAIN_AXES, Run, chain_keys, sample
 from .unseen import Data
@@ -55,7 +55,7 @@ class Plan:
     link: str = "probit"
 
     @property
-    def unit_noise(self) -> bool:
+    def noise_is_unit(self) -> bool:
         """Whether the noise of y sets its unit; logistic noise does so by itself."""
         return self.outcome != "real" and self.link == "probit"
 
@@ -207,9 +207,9 @@ def find_start(plan: Plan, fold_key, keys, rows: Data, complete: unseen.Unseen) 
 
 
 def build_plan_prior(plan: Plan, widths: tuple[int, ...], rows: int = 0, start=None) -> Prior:
-    """The plan's prior; utilities seen by probit have noise of about 1, their unit."""
+    """The plan's prior; the noise of utilities seen by probit is their unit."""
     prior = build_prior(plan.prior, widths, plan.dtype, rows, start)
-    return with_unit_noise(prior) if plan.unit_noise else prior
+    return with_utility_noise(prior) if plan.noise_is_unit else prior
 
 
 def chain_priors(plan: Plan, theta: Theta, x, y) -> Prior:

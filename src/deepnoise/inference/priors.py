@@ -40,8 +40,10 @@ PAPER = PriorSpec(*[(0.001, 0.001)] * 4)
 WEIGHT_A = 5.0
 # Noise variances: most of the mass near (0.02)², a tail that leaves room for units that need noise.
 NOISE = (2.0, 0.0008)
-# Of utilities: IG(50, 50), a standard deviation within a tenth or so of 1.
-UNIT_NOISE = 50.0
+# Of utilities that are seen only through a class: τ_L is 0.2 within a tenth or so.  It is their
+# unit: beside weights of about 1/√fan-in, probabilities may come close to 0 and 1.
+UTILITY_NOISE = 0.2
+UTILITY_A = 50.0
 
 
 def build_prior(
@@ -81,10 +83,11 @@ def default_prior(widths: tuple[int, ...], dtype) -> Prior:
     )
 
 
-def with_unit_noise(prior: Prior) -> Prior:
-    """The prior with τ²_L near 1, the unit of utilities that are seen only through a class."""
+def with_utility_noise(prior: Prior) -> Prior:
+    """The prior with τ_L near UTILITY_NOISE."""
     last = prior.preact[-1]
-    unit = InverseGamma(jnp.full_like(last.a, UNIT_NOISE), jnp.full_like(last.b, UNIT_NOISE))
+    b = UTILITY_A * UTILITY_NOISE**2
+    unit = InverseGamma(jnp.full_like(last.a, UTILITY_A), jnp.full_like(last.b, b))
     return Prior(prior.weight, prior.bias, (*prior.preact[:-1], unit), prior.postact)
 
 

@@ -24,7 +24,7 @@ from .interweave import from_position
 class WarmStart:
     """Settings of the gradient fit; training stops after ``patience`` checks without progress.
 
-    With ``unit_noise`` (1), τ²_L stays 1: utilities have no unit of their own.
+    With a positive ``last_noise``, τ_L stays there: utilities have no unit of their own.
     """
 
     steps: int = 2000
@@ -35,7 +35,7 @@ class WarmStart:
     check_every: int = 50
     patience: int = 12
     check_paths: int = 64
-    unit_noise: int = 0
+    last_noise: float = 0.0
 
     @classmethod
     def for_rows(cls, rows: int) -> "WarmStart":
@@ -98,8 +98,8 @@ def folds(key: jax.Array, rows: int, chains: int) -> tuple[jax.Array, jax.Array]
 
 def theta_at(position: Theta, settings: WarmStart) -> Theta:
     theta = from_position(position)
-    unit = jnp.ones_like(theta.tau2[-1])
-    return replace(theta, tau2=(*theta.tau2[:-1], unit)) if settings.unit_noise else theta
+    last = jnp.full_like(theta.tau2[-1], settings.last_noise**2)
+    return replace(theta, tau2=(*theta.tau2[:-1], last)) if settings.last_noise else theta
 
 
 def mean_loss(position: Theta, key, rows, paths: int, x, y: Seen, h, settings: WarmStart):

@@ -8,8 +8,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import deepnoise
 from deepnoise import BDeepNoiseClassifier
 
-from .test_sklearn_checks import SHUFFLED
-from .toy import PLAIN
+from .toy import PLAIN, SHUFFLED
 
 RNG = np.random.default_rng(2)
 X = RNG.normal(size=(60, 2))

@@ -12,6 +12,7 @@ from deepnoise.prediction import metrics
 from deepnoise.prediction.mixture import GaussianMixture
 
 from .methods import CASES, NO_DENSITY, TINY, USABLE, line, only_fast, tiny
+from .toy import SHUFFLED
 
 pd = pytest.importorskip("pandas")
 
@@ -167,7 +168,9 @@ def checked():
 def own_checks():
     for name, estimator in checked():
         for each, check in estimator_checks_generator(estimator, mark="xfail"):
-            yield pytest.param(each, check, id=f"{name}-{check_name(check)}")
+            shuffled = SHUFFLED.get(check_name(check))
+            marks = [pytest.mark.xfail(reason=shuffled, strict=False)] if shuffled else []
+            yield pytest.param(each, check, id=f"{name}-{check_name(check)}", marks=marks)
 
 
 def check_name(check):

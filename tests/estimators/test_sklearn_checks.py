@@ -3,14 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from .toy import PLAIN, small
-
-# The straight line of toy.py passes it: the weights are replication.
-SHUFFLED = {
-    "check_sample_weight_equivalence_on_dense_data": (
-        "shuffles the rows, and chains depend on their order, as they do on the seed"
-    )
-}
+from .toy import PLAIN, SHUFFLED, small
 
 
 @pytest.mark.slow

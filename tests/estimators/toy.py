@@ -8,6 +8,12 @@ from deepnoise.prediction.mixture import GaussianMixture
 
 # The settings that compile fastest.
 PLAIN = {"init": "prior", "sampler": "gibbs"}
+# The one of scikit-learn's checks that what is random cannot pass; Line does: weights replicate.
+SHUFFLED = {
+    "check_sample_weight_equivalence_on_dense_data": (
+        "shuffles the rows, and what is random depends on their order, as it does on the seed"
+    )
+}
 
 
 def small(**settings):

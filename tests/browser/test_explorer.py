@@ -25,8 +25,9 @@ def address(serve):
 
 @pytest.fixture(scope="module")
 def strict(serve):
-    X = np.random.default_rng(0).normal(size=(40, 2))
-    return serve(Line(random_state=0).fit(X, X[:, 0]), X)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    return serve(Line(random_state=0).fit(X, X[:, 0] + rng.normal(size=40)), X)
 
 
 @pytest.fixture

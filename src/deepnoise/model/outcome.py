@@ -11,13 +11,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .random import uniform_pair
+from .random import normals, uniform_pair
 from .truncnorm import log_mass, log_ndtr, truncated_normal
 
 LOG_2PI = 1.8378770664093453
 # Standardised ends of windows that are open: beyond any mass, with a square that is a float32.
 FAR = 1e18
 NODES = 24
+# One in three to one in two is kept: so many in vain do not happen, but for values that are NaN.
+LOGIT_TRIES = 2000
 
 
 @jax.tree_util.register_dataclass
@@ -122,17 +124,35 @@ def log_logit(y, window: Window) -> jax.Array:
     return jax.nn.log_sigmoid(above) + jax.nn.log_sigmoid(below) + narrow
 
 
-def draw_logistic(key, y, window: Window) -> jax.Array:
-    """ε, standard logistic, such that y + ε lies in the window; drawn in the lower tail."""
-    low, high = window.lower - y, window.upper - y
-    mirrored = low + high > 0
-    low, high = jnp.where(mirrored, -high, low), jnp.where(mirrored, -low, high)
-    bottom, top = jax.nn.sigmoid(low), jax.nn.sigmoid(high)
-    u, _ = uniform_pair(key, y.shape, y.dtype)
-    tiny = jnp.finfo(y.dtype).tiny
-    mass = jnp.clip(bottom + u * (top - bottom), tiny, 1 - jnp.finfo(y.dtype).epsneg)
-    drawn = jnp.clip(jnp.log(mass) - jnp.log1p(-mass), low, high)
-    return jnp.where(mirrored, -drawn, drawn)
+def draw_logit(key, mean, sd, window: Window) -> jax.Array:
+    """y ~ N(mean, sd²) given that y plus logistic noise lies in the window; exact.
+
+    log P(window | y) is concave, so it lies below its tangent near the mode of y: a normal tilted
+    by the tangent's slope is proposed, and kept with the ratio of the two.
+    """
+    log_mass = lambda y: log_logit(y, window)  # noqa: E731
+    slope_at = jax.grad(lambda y: jnp.sum(log_mass(y)))
+
+    def halve(_, ends):
+        low, high = ends
+        middle = low / 2 + high / 2
+        below = mean + sd**2 * slope_at(middle) > middle
+        return jnp.where(below, middle, low), jnp.where(below, high, middle)
+
+    mode = jax.lax.fori_loop(0, 20, halve, (mean - sd**2, mean + sd**2))[0]
+    at_mode, slope = log_mass(mode), slope_at(mode)
+    centre = mean + slope * sd**2
+
+    def attempt(carry):
+        i, y, kept = carry
+        trial = centre + sd * normals(key, mean.shape, mean.dtype, block=4 * i)
+        u, _ = uniform_pair(key, mean.shape, mean.dtype, block=4 * i + 2)
+        accepted = jnp.log(u) < log_mass(trial) - at_mode - slope * (trial - mode)
+        return i + 1, jnp.where(accepted & ~kept, trial, y), kept | accepted
+
+    start = jnp.uint32(0), centre, jnp.zeros(mean.shape, bool)
+    going = lambda carry: ~carry[2].all() & (carry[0] < LOGIT_TRIES)  # noqa: E731
+    return jax.lax.while_loop(going, attempt, start)[1]
 
 
 def bounds(seen: Window | Choice, y: jax.Array, k) -> tuple[jax.Array, jax.Array]:
@@ -161,10 +181,12 @@ def y_given(k, mean, precision, seen: Window | Choice, y) -> TruncatedNormal:
 
 
 def redraw(key, mean, precision, seen: Window | Logit | Choice, y) -> jax.Array:
-    """Every outcome in turn from its law given the others, logistic noise before it."""
+    """Every outcome in turn from its law given the others.
+
+    A single outcome does not depend on its old value: moves that integrate it out may come before.
+    """
     if isinstance(seen, Logit):
-        noise = draw_logistic(jax.random.fold_in(key, y.shape[1]), y, seen.window)
-        seen = Window(seen.window.lower - noise, seen.window.upper - noise)
+        return draw_logit(key, mean, 1 / jnp.sqrt(precision[0, 0]), seen.window)
 
     def one(k, y):
         law = y_given(k, mean, precision, seen, y)

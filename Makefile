@@ -27,7 +27,7 @@ test-slow: $(VENV)/.installed-dev  ## the statistical tests that take minutes
 
 test-browser: $(VENV)/.installed-browser  ## the pages in a real Chromium, installed where that is possible
 	@sh tests/browser/install_chromium.sh
-	@$(PY) -m pytest -m browser tests/browser $(PYTEST_ARGS)
+	@$(PY) -m pytest -m browser tests/browser tests/report $(PYTEST_ARGS)
 
 bench: $(VENV)/.installed-dev  ## time, memory and compile time against the derived floor
 	@$(PY) benchmarks/bench.py

@@ -32,6 +32,18 @@ def same_law(a: np.ndarray, b: np.ndarray) -> float:
     return float(scipy.stats.ks_2samp(a, b, method="asymp").pvalue)
 
 
+def uniform_ranks(ranks: Mapping[str, np.ndarray], kept: int) -> dict[str, float]:
+    """p-values of ranks 0..kept being uniform: χ² of eight equal bins, and the ECDF in its band."""
+    rng = np.random.default_rng(0)
+    p_values = {}
+    for name, rank in ranks.items():
+        counts = np.bincount(rank * 8 // (kept + 1), minlength=8)
+        p_values[f"{name} χ²"] = scipy.stats.chisquare(counts).pvalue
+        spread = (rank + rng.uniform(size=rank.size)) / (kept + 1)
+        p_values[f"{name} ECDF"] = scipy.stats.kstest(spread, "uniform").pvalue
+    return p_values
+
+
 def mcse(chains: np.ndarray) -> float:
     """Monte Carlo standard error of the mean of (chain, draw) values: batch means of all chains."""
     count = max(int(np.sqrt(chains.shape[1])), 2)

@@ -142,7 +142,7 @@ def test_logistic_noise_by_quadrature():
         normal = scipy.stats.norm(float(mean[n, 0]), np.sqrt(0.6))
         seen = lambda y: normal.pdf(y) * (law.cdf(high - y) - law.cdf(low - y))
         expected = scipy.integrate.quad(seen, -12, 12, epsabs=1e-12)[0]
-        np.testing.assert_allclose(np.exp(found[n]), expected, rtol=1e-5)
+        np.testing.assert_allclose(np.exp(found[n]), expected, rtol=1e-8)
 
 
 @pytest.mark.parametrize("sd", [0.05, 1.5, 20.0])

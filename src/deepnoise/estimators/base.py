@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_consistent_length
 
 from ..prediction import metrics
@@ -15,7 +15,7 @@ from ..prediction.selection import LOSSES, OutcomeSelection, select
 from .crossfit import held_out_losses, outcome_names, seen_or_missing
 from .encode import TableEncoder
 from .outcomes import as_window, exact_rows, representative, taken
-from .settings import count, one_of
+from .settings import count, flag, one_of
 from .table import TableInputs
 from .units import Units
 
@@ -67,15 +67,14 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
         -------
         self
         """
-        if not isinstance(self.standardize, bool | np.bool_):
-            raise ValueError(f"standardize must be True or False; got {self.standardize!r}")
+        standardize = flag("standardize", self.standardize)
         self._check_settings()
         self.__dict__.pop("seed_", None)
         self.encoder_, x, outcomes = self._learn_table(X, y)
         if sample_weight is not None:
             rows = replicated(sample_weight, len(x))
             x, outcomes = x[rows], taken(outcomes, rows)
-        self.units_ = Units.learn(x, outcomes, bool(self.standardize))
+        self.units_ = Units.learn(x, outcomes, standardize)
         seed = self._seed()
         self._fit(self.units_.x.apply(x), self.units_.y.apply(outcomes), seed)
         self.seed_ = seed
@@ -144,7 +143,7 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
         if not exact.any():
             return {"nll": nll}
         if not exact.all():
-            density = self.predict_density(_safe_indexing(X, np.flatnonzero(exact)))
+            density = density[exact]
         y = representative(seen)[exact]
         report = {"rmse": metrics.rmse(density, y), "nll": nll, "crps": metrics.crps(density, y)}
         off_centre = np.abs(2 * metrics.pit(density, y) - 1)

@@ -140,7 +140,7 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
 
     def _fit(self, x: np.ndarray, y: Any, seed: int) -> None:
         plan = settings.plan(self.get_params(deep=False), seed, len(x))
-        values = np.nan_to_num(representative(y), posinf=np.inf, neginf=-np.inf)
+        values = np.nan_to_num(representative(y))
         self._begin(plan, x, values, windows_of(plan, y))
 
     def _density(self, x: np.ndarray) -> GaussianMixture:

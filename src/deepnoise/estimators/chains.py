@@ -28,7 +28,6 @@ PREDICTION = 2**32 - 1
 INPUT_LAWS = 2**32 - 3
 # Credible intervals need the law of each single draw, hence more paths than the predictive does.
 PATHS_A_DRAW = 64
-LARGEST_FLOAT32 = 1e15
 
 
 class PosteriorChains:
@@ -53,12 +52,8 @@ class PosteriorChains:
 
     def _begin(self, plan: Plan, x: np.ndarray, y: np.ndarray, seen: Any) -> None:
         """Fit the chains to standardised rows; y has a number wherever ``seen`` has none."""
-        for name, values in (("X", x), ("y", y)):
-            if plan.dtype == "float32" and np.nanmax(np.abs(values)) > LARGEST_FLOAT32:
-                raise ValueError(
-                    f"{name} holds values too large for float32; "
-                    f"use standardize=True or dtype='float64'"
-                )
+        if plan.dtype == "float32":
+            settings.check_float32(x, y, "use standardize=True or dtype='float64'")
         self._x, self._y = x.astype(plan.dtype), y.astype(plan.dtype)
         self._seen = self._y if seen is None else seen
         self._laws: InputLaw | None = None
@@ -99,21 +94,9 @@ class PosteriorChains:
         self.posterior_ = posterior
         self._diagnostics = None
 
-    def _header(self) -> dict[str, Any]:
-        """What a model folder must say of this kind of estimator beyond the usual."""
-        return {}
-
-    def _restore(self, header: dict[str, Any]) -> None:
-        """Take back what ``_header`` said."""
-
     def save(self, path: str | Path) -> None:
         """Write the model to a folder, for ``deepnoise.load``."""
         files.save(self, path)
-
-    @property
-    def accepts_missing_(self) -> bool:
-        """Whether rows to be predicted may hold NaN."""
-        return True
 
     def _draw_weights(self) -> np.ndarray:
         return np.repeat(self.chain_weights_, draws := self.posterior_.run.n_draws) / draws

@@ -97,6 +97,7 @@ class BDeepNoiseClassifier(PosteriorChains, TableInputs, ClassifierMixin, BaseEs
         params = self.get_params(deep=False)
         settings.plan(params, 0, 1)
         settings.count("paths", self.paths, 1)
+        standardize = settings.flag("standardize", self.standardize)
         self.__dict__.pop("seed_", None)
         X = self._checked(X) if y is not None else self._checked(X, y)
         self.classes_, labels = self._learn_classes(y)
@@ -105,7 +106,7 @@ class BDeepNoiseClassifier(PosteriorChains, TableInputs, ClassifierMixin, BaseEs
         if sample_weight is not None:
             rows = replicated(sample_weight, len(x))
             x, labels = x[rows], labels[rows]
-        standard = Standardizer.learn if self.standardize else _as_they_are
+        standard = Standardizer.learn if standardize else _as_they_are
         ordered = len(self.classes_) == 2 or self.ordered is not False
         outcomes = 1 if ordered else len(self.classes_)
         self.units_ = Units(standard(x), Standardizer.identity(outcomes))
@@ -129,6 +130,8 @@ class BDeepNoiseClassifier(PosteriorChains, TableInputs, ClassifierMixin, BaseEs
         check_classification_targets(y)
         if isinstance(self.ordered, bool | np.bool_):
             classes = unique_labels(y)
+        elif not isinstance(self.ordered, list | tuple | np.ndarray):
+            raise ValueError(f"ordered must be True, False or a list; got {self.ordered!r}")
         else:
             classes = np.asarray(self.ordered)
             if len(set(classes.tolist())) < len(classes) or set(classes) != set(unique_labels(y)):

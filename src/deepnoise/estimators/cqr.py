@@ -9,6 +9,7 @@ import numpy as np
 
 from ..inference.runtime import numerics
 from ..model.activation import PiecewiseLinear
+from ..prediction.mixture_math import padded
 from . import mlp, settings
 from .base import DensityRegressor
 from .mlp import Split, Weights, forward, random_weights
@@ -121,7 +122,7 @@ class ConformalQuantileRegressor(QuantileAnswers, TrainedNetwork, DensityRegress
         """Calibrated quantiles of standardised rows at all levels, (N, levels, Q)."""
         one = {name: np.asarray(a[0], float) for name, a in self.weights_.items()}
         with numerics():
-            raw = np.asarray(_raw(self._network(), one, mlp.padded(np.asarray(x, float))))
+            raw = np.asarray(_raw(self._network(), one, padded(np.asarray(x, float))))
         table = raw[: len(x)] + one["offset"]
         # Wider intervals hold the narrower ones: only ever wider, so coverage is kept.
         upper = np.maximum.accumulate(table[:, MEDIAN:], axis=1)

@@ -90,7 +90,7 @@ class DeepNoiseRegressor(DensityRegressor):
         return usual if self.steps is None else WarmStart(steps=int(self.steps), batch=usual.batch)
 
     def _fit(self, x: np.ndarray, y: np.ndarray, seed: int) -> None:
-        mlp.check_range(x, y)
+        settings.check_float32(x, y, "use standardize=True")
         with numerics():
             key = jax.random.key(seed)
             train, held = warmstart.folds(

@@ -9,9 +9,10 @@ import numpy as np
 
 from ..inference.runtime import numerics
 from ..model.activation import PiecewiseLinear
+from ..prediction.mixture_math import padded
 from . import mlp, settings
 from .base import DensityRegressor
-from .mlp import Split, Weights, forward, log_normal, padded, random_weights
+from .mlp import Split, Weights, forward, log_normal, random_weights
 from .trained import TrainedNetwork
 
 # Noise precisions in standardised units among which the validation part chooses.

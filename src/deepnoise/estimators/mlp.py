@@ -12,17 +12,18 @@ from typing import Any, Protocol
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 
 from ..inference.runtime import numerics
+from ..inference.training import early_stopped
 from ..model.activation import PiecewiseLinear
 from ..model.network import LOG_2PI
 from ..prediction.mixture import Components, GaussianMixture
+from ..prediction.mixture_math import padded
+from .settings import check_float32
 
 Weights = dict[str, Any]
 # A variance in standardised units below which a network may not go.
 VARIANCE_FLOOR = 1e-6
-LARGEST_FLOAT32 = 1e15
 # Members use fold_in(key(seed), member); this number is no member's.
 PREDICTION = 2**32 - 1
 
@@ -119,7 +120,7 @@ def fit(
     Rows are padded to a power of two and their numbers are not part of the program, so that sets
     of similar size share one compilation.
     """
-    check_range(x, y)
+    check_float32(x, y, "use standardize=True")
     starts = [
         network.init(np.random.default_rng([seed, member]), x.shape[1], y.shape[1])
         for member in range(len(split.train))
@@ -142,66 +143,34 @@ def fit(
     return found
 
 
-def check_range(x: np.ndarray, y: np.ndarray) -> None:
-    for name, values in (("X", x), ("y", y)):
-        if np.abs(values).max() > LARGEST_FLOAT32:
-            raise ValueError(f"{name} holds values too large for float32; use standardize=True")
-
-
-def padded(values: np.ndarray) -> np.ndarray:
-    """Rows repeated up to a power of two."""
-    size = 1 << max(len(values) - 1, 0).bit_length()
-    return values[np.minimum(np.arange(size), len(values) - 1)]
-
-
 def _counted(numbers: np.ndarray) -> tuple[np.ndarray, int]:
     """Row numbers (members, n) padded, at least to one, and n."""
     if not numbers.size:
         return np.zeros((len(numbers), 1), int), 0
-    return padded(numbers.T).T, numbers.shape[1]
+    return padded(numbers, axis=1), numbers.shape[1]
 
 
 @partial(jax.jit, static_argnums=(0, 1))
 def _fit(network: Network, training: Training, keys, starts, x, y, train, held, fixed) -> Weights:
     """One early-stopped training a member; the weights best on its held-out rows are kept."""
     (train, n_train), (held, n_held) = train, held
-    adam = optax.chain(optax.clip_by_global_norm(10.0), optax.adam(training.rate))
     batch = min(training.batch, len(x))
 
     def one_member(key, start, train, held, fixed):
         key_held, key_steps = jax.random.split(key)
         is_held = jnp.arange(len(held)) < n_held
 
-        def loss(weights, key, picked):
-            return jnp.mean(network.loss({**weights, **fixed}, key, x[picked], y[picked], n_train))
+        def loss(weights, key):
+            key_rows, key_loss = jax.random.split(key)
+            rows = train[jax.random.randint(key_rows, (batch,), 0, n_train)]
+            return jnp.mean(network.loss({**weights, **fixed}, key_loss, x[rows], y[rows], n_train))
 
-        def step(_, carry):
-            weights, optimizer, t = carry
-            key_rows, key_loss = jax.random.split(jax.random.fold_in(key_steps, t))
-            picked = train[jax.random.randint(key_rows, (batch,), 0, n_train)]
-            change, optimizer = adam.update(jax.grad(loss)(weights, key_loss, picked), optimizer)
-            return optax.apply_updates(weights, change), optimizer, t + 1
-
-        def check(carry):
-            weights, optimizer, t, best, best_loss, stale = carry
-            weights, optimizer, t = jax.lax.fori_loop(
-                0, jnp.minimum(training.check_every, training.steps - t), step,
-                (weights, optimizer, t),
-            )  # fmt: skip
+        def held_loss(weights):
             losses = network.held({**weights, **fixed}, key_held, x[held], y[held])
-            mean = jnp.sum(jnp.where(is_held, losses, 0)) / jnp.maximum(n_held, 1)
-            # With nothing held out every check counts as progress: the last weights are kept.
-            better = (mean < best_loss) | (n_held == 0)
-            best = jax.tree.map(lambda new, old: jnp.where(better, new, old), weights, best)
-            best_loss = jnp.where(better, mean, best_loss)
-            return weights, optimizer, t, best, best_loss, jnp.where(better, 0, stale + 1)
+            return jnp.sum(jnp.where(is_held, losses, 0)) / jnp.maximum(n_held, 1)
 
-        def going(carry):
-            return (carry[2] < training.steps) & (carry[5] < training.patience)
-
-        worst = jnp.asarray(jnp.finfo(x.dtype).max, x.dtype)
-        first = (start, adam.init(start), jnp.array(0), start, worst, jnp.array(0))
-        return {**jax.lax.while_loop(going, check, first)[3], **fixed}
+        best, _ = early_stopped(key_steps, start, loss, held_loss, n_held > 0, training)
+        return {**best, **fixed}
 
     return jax.vmap(one_member)(keys, starts, train, held, fixed)
 

@@ -59,7 +59,7 @@ class NumpyroNUTSRegressor(DensityRegressor):
     def _fit(self, x: np.ndarray, y: np.ndarray, seed: int) -> None:
         from numpyro.infer import MCMC, NUTS
 
-        mlp.check_range(x, y)
+        settings.check_float32(x, y, "use standardize=True")
         network = self._network()
         model = partial(_model, network.hidden, network.h)
         with numerics(), jax.enable_x64(False):

@@ -13,6 +13,7 @@ from ..inference.warmstart import WarmStart
 from ..model.activation import resolve_activation
 
 DTYPES = ("float32", "float64")
+LARGEST_FLOAT32 = 1e15
 
 
 def count(name: str, value: Any, least: int) -> int:
@@ -40,6 +41,19 @@ def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
     if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}")
     return value
+
+
+def flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False; got {value!r}")
+    return bool(value)
+
+
+def check_float32(x: np.ndarray, y: np.ndarray, fix: str) -> None:
+    """An error if squares and sums of these values would not fit in float32."""
+    for name, values in (("X", x), ("y", y)):
+        if np.nanmax(np.abs(values)) > LARGEST_FLOAT32:
+            raise ValueError(f"{name} holds values too large for float32; {fix}")
 
 
 def widths(value: Any) -> tuple[int, ...]:

@@ -16,6 +16,18 @@ class TableInputs:
     units_: Units
     _missing: Literal["error", "nan"] = "error"
 
+    @property
+    def accepts_missing_(self) -> bool:
+        """Whether rows may hold NaN."""
+        return self._missing == "nan"
+
+    def _header(self) -> dict[str, Any]:
+        """What a model folder must say of this kind of estimator beyond the usual."""
+        return {}
+
+    def _restore(self, header: dict[str, Any]) -> None:
+        """Take back what ``_header`` said."""
+
     def _learn_inputs(self, X: Any) -> tuple[TableEncoder, np.ndarray]:
         """The encoder of a checked training table, and the table encoded."""
         encoder = TableEncoder.learn(X, self._missing)

@@ -90,7 +90,7 @@ def make_table(model: Any, X: Any) -> Table:
             found.append(Control(column.name, 0.0, last, 1, column.levels))
         j += len(column.encoded_names)
     named = hasattr(X, "columns")
-    return Table(X, tuple(found), named, bool(getattr(model, "accepts_missing_", False)))
+    return Table(X, tuple(found), named, model.accepts_missing_)
 
 
 def _slider(name: str, values: np.ndarray, mean: float, scale: float) -> Control:

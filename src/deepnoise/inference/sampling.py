@@ -49,6 +49,9 @@ def advance(kernel, thin: int, keys, state, t, count, data):
     Counts are traced: one compilation serves warm-up, every segment and every resume.
     """
 
+    def kept_of(state):
+        return kernel.theta(state), kernel.beside(state)
+
     def one_chain(key, state, data):
         def sweep(i, state):
             return kernel.step(jax.random.fold_in(key, t + i), t + i, state, data)
@@ -56,11 +59,10 @@ def advance(kernel, thin: int, keys, state, t, count, data):
         def body(d, carry):
             state, kept = carry
             state = jax.lax.fori_loop(d * thin, (d + 1) * thin, sweep, state)
-            kept = jax.tree.map(lambda k, a: k.at[d].set(a), kept, of(state))
+            kept = jax.tree.map(lambda k, a: k.at[d].set(a), kept, kept_of(state))
             return state, kept
 
-        of = lambda state: (kernel.theta(state), kernel.beside(state))  # noqa: E731
-        empty = jax.tree.map(lambda a: jnp.zeros((SEGMENT, *a.shape), a.dtype), of(state))
+        empty = jax.tree.map(lambda a: jnp.zeros((SEGMENT, *a.shape), a.dtype), kept_of(state))
         return jax.lax.fori_loop(0, count, body, (state, empty))
 
     return jax.vmap(one_chain, in_axes=(0, 0, CHAIN_AXES))(keys, state, data)

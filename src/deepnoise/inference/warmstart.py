@@ -5,12 +5,10 @@ last layer integrated exactly; the step with the best held-out fold is kept.
 """
 
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import pairwise
 
 import jax
 import jax.numpy as jnp
-import optax
 
 from ..model.activation import PiecewiseLinear
 from ..model.marginal import path_log_likelihood
@@ -18,6 +16,7 @@ from ..model.network import Theta
 from ..model.outcome import Seen
 from ..model.random import normals
 from .interweave import from_position
+from .training import early_stopped
 
 
 @dataclass(frozen=True)
@@ -42,19 +41,6 @@ class WarmStart:
         """2000 steps of 128 rows for small sets, about 60 passes (at most 6000 steps) for large."""
         batch = 128 if rows < 2000 else 256
         return cls(batch=batch, steps=int(min(max(2000, 60 * rows // batch), 6000)))
-
-
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class Progress:
-    """One fit under way; positions hold variances as logs."""
-
-    position: Theta
-    optimizer: optax.OptState
-    best: Theta
-    best_loss: jax.Array
-    stale: jax.Array
-    step: jax.Array
 
 
 def random_position(key: jax.Array, widths: tuple[int, ...], log_noise: float, dtype) -> Theta:
@@ -121,41 +107,19 @@ def fit(
 ) -> tuple[Theta, jax.Array]:
     """(Theta, held-out loss) of one chain.
 
-    ``train`` (n,) and ``held`` (m,) are row numbers; with m = 0 nothing is held out and the last
-    step is kept.
+    ``train`` (n,) and ``held`` (m,) are row numbers; with m = 0 the last step is kept.
     """
-    adam = optax.chain(optax.clip_by_global_norm(10.0), optax.adam(settings.rate))
-
     key_start, key_held, key_steps = jax.random.split(key, 3)
     start = random_position(key_start, widths, settings.log_noise, x.dtype)
+    batch = min(settings.batch, len(train))
 
-    loss = partial(mean_loss, x=x, y=y, h=h, settings=settings)
+    def loss(position, key):
+        key_rows, key_paths = jax.random.split(key)
+        rows = train[jax.random.randint(key_rows, (batch,), 0, len(train))]
+        return mean_loss(position, key_paths, rows, settings.paths, x, y, h, settings)
 
-    def train_step(_, carry):
-        position, optimizer, step = carry
-        key_rows, key_paths = jax.random.split(jax.random.fold_in(key_steps, step))
-        picked = jax.random.randint(key_rows, (min(settings.batch, len(train)),), 0, len(train))
-        gradient = jax.grad(loss)(position, key_paths, train[picked], settings.paths)
-        change, optimizer = adam.update(gradient, optimizer)
-        return optax.apply_updates(position, change), optimizer, step + 1
+    def held_loss(position):
+        return mean_loss(position, key_held, held, settings.check_paths, x, y, h, settings)
 
-    def check(p: Progress) -> Progress:
-        position, optimizer, step = jax.lax.fori_loop(
-            0, settings.check_every, train_step, (p.position, p.optimizer, p.step)
-        )
-        if held.size:
-            held_loss = loss(position, key_held, held, settings.check_paths)
-        else:
-            held_loss = p.best_loss - 1
-        better = held_loss < p.best_loss
-        best = jax.tree.map(lambda a, b: jnp.where(better, a, b), position, p.best)
-        stale = jnp.where(better, 0, p.stale + 1)
-        return Progress(position, optimizer, best, jnp.minimum(held_loss, p.best_loss), stale, step)
-
-    def going(p: Progress):
-        return (p.step < settings.steps) & (p.stale < settings.patience)
-
-    worst = jnp.asarray(jnp.finfo(x.dtype).max, x.dtype)
-    first = Progress(start, adam.init(start), start, worst, jnp.array(0), jnp.array(0))
-    last = jax.lax.while_loop(going, check, first)
-    return theta_at(last.best, settings), last.best_loss
+    best, best_loss = early_stopped(key_steps, start, loss, held_loss, held.size > 0, settings)
+    return theta_at(best, settings), best_loss

@@ -16,7 +16,7 @@ from ..model.activation import PiecewiseLinear
 from ..model.bounds import layer_bounds
 from ..model.network import Theta, pre_activation
 from ..model.random import normals
-from .mixture_math import bucket, pad
+from .mixture_math import padded
 from .per_draw import DrawDensities, as_float64, row_blocks
 
 
@@ -49,7 +49,7 @@ def decompose(densities: DrawDensities) -> VarianceParts:
         last = densities.average(np.asarray(jax.vmap(last_variances)(draws)), axis=0)
         for rows in row_blocks(len(densities.x), len(weights) * paths * densities.n_outcomes):
             x = np.asarray(densities.x[rows], float)
-            found = unexplained(densities.key, draws, pad(x, bucket(len(x))), densities.h, paths)
+            found = unexplained(densities.key, draws, padded(x), densities.h, paths)
             left, first, second = (np.asarray(a)[..., : len(x), :] for a in found)
             epistemic.append(_covariance(first, second, weights))
             parts.append(_contributions(densities.average(left, axis=0), last))

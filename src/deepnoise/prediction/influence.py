@@ -11,7 +11,7 @@ from ..model.activation import PiecewiseLinear
 from ..model.marginal import last_covariance, path_means
 from ..model.network import Theta
 from .credible import Band, band, check_level
-from .mixture_math import bucket, pad
+from .mixture_math import padded
 from .per_draw import DrawDensities, as_float64, row_blocks
 
 
@@ -45,9 +45,7 @@ def influence(
         draws = as_float64(densities.draws)
         for rows in row_blocks(N, 2 * M * Q * P):
             x = np.asarray(densities.x[rows], float)
-            found = gradients(
-                densities.key, draws, pad(x, bucket(len(x))), densities.h, _paths(densities)
-            )
+            found = gradients(densities.key, draws, padded(x), densities.h, _paths(densities))
             # (mean or sd, draw, row, outcome, feature)
             slopes = np.stack([np.asarray(part)[:, : len(x)] for part in found]) * units
             totals += np.abs(slopes).sum(axis=2)

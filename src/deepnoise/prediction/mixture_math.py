@@ -55,6 +55,11 @@ def pad(array: np.ndarray, size: int, axis: int = 0) -> np.ndarray:
     return np.concatenate([array, np.repeat(last, size - count, axis)], axis)
 
 
+def padded(array: np.ndarray, axis: int = 0) -> np.ndarray:
+    """Repeat the last entry up to a power of two, so that few shapes are ever compiled."""
+    return pad(array, bucket(array.shape[axis]), axis)
+
+
 def pad_law(law, size: int):
     return type(law)(*(pad(part, size) for part in law))
 

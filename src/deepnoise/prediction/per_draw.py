@@ -12,7 +12,7 @@ from ..model.activation import PiecewiseLinear
 from ..model.covariates import InputLaw
 from ..model.marginal import last_covariance, path_means
 from ..model.network import Theta
-from .mixture_math import bucket, pad
+from .mixture_math import padded
 from .predict import filled
 
 BLOCK_VALUES = 1 << 21
@@ -62,7 +62,7 @@ class DrawDensities:
         for rows in row_blocks(len(self.x), a_row):
             x = np.asarray(self.x[rows], float)
             with jax.enable_x64(True):
-                means = draw_means(self.key, draws, laws, pad(x, bucket(len(x))), self.h, paths)
+                means = draw_means(self.key, draws, laws, padded(x), self.h, paths)
             yield rows, np.asarray(means)[: len(x)] * self.scale + self.shift
 
     def credible(self, values: np.ndarray, level: float, axis: int = 1) -> np.ndarray:

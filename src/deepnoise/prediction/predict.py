@@ -15,6 +15,7 @@ from ..model.covariates import InputLaw, fill
 from ..model.marginal import last_covariance, path_means
 from ..model.network import Theta
 from .mixture import Components, GaussianMixture
+from .mixture_math import padded
 
 DRAWS_A_BLOCK = 128
 # Layer l of a path uses fold_in(key, l); this number is no layer's.
@@ -50,7 +51,7 @@ def predictive(
 
     def read(start: int, stop: int) -> Components:
         with jax.enable_x64(True):
-            rows = _padded(np.asarray(x[start:stop], float))
+            rows = padded(np.asarray(x[start:stop], float))
             means = [
                 component_means(
                     key, first, _block(draws, first), rows, h, paths, _block(laws, first)
@@ -92,9 +93,3 @@ def component_means(
 def filled(key, x, law: InputLaw | None, paths: int) -> jax.Array:
     """x (N, P), or (paths, N, P) with its NaN drawn from the law; layer numbers use other keys."""
     return x if law is None else fill(jax.random.fold_in(key, INPUTS), paths, x, law)
-
-
-def _padded(x: np.ndarray) -> np.ndarray:
-    """Rows repeated up to a power of two, so that few shapes are ever compiled."""
-    size = 1 << max(len(x) - 1, 0).bit_length()
-    return x[np.minimum(np.arange(size), len(x) - 1)]

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 import scipy.integrate
 import scipy.stats
+from jax.flatten_util import ravel_pytree
 
 from deepnoise.inference import interweave
 from deepnoise.inference.interweave import Noises
-from deepnoise.inference.kernels import InterweavedKernel, Tuning
+from deepnoise.inference.kernels import InterweavedKernel, _inverse_mass
 from deepnoise.inference.runtime import numerics
+from deepnoise.inference.unseen import Data
 from deepnoise.model.activation import hard_tanh
 from deepnoise.model.inverse_gamma import InverseGamma
 from deepnoise.model.network import Theta
@@ -130,9 +132,43 @@ def test_redraw_last_keeps_everything_else(key):
     assert (redrawn.u[-1] != state.latents.u[-1]).all()
 
 
-def test_a_score_that_overflows_does_not_stop_the_move():
+@pytest.fixture
+def tuning(key):
+    """(kernel, Theta, tuning) of a small network before any move."""
+    state, x, y, prior = model(key, WIDTHS["L3"], hard_tanh)
+    kernel = InterweavedKernel(hard_tanh, warmup=10, settle=0)
+    begun = kernel.init(key, state.theta, state.scales, Data(x, y, prior))
+    return kernel, state.theta, begun.tuning
+
+
+def test_a_score_that_overflows_does_not_stop_the_move(tuning):
     """Its square is infinite in float32; the masses keep what they had learnt."""
-    kernel = InterweavedKernel(hard_tanh, warmup=10)
-    before = Tuning(None, jnp.array([2.0, 3.0], jnp.float32), jnp.zeros(()))
+    kernel, _, begun = tuning
+    before = replace(begun, score2=jnp.array([2.0, 3.0], jnp.float32))
     after = kernel._learn_mass(4, before, jnp.array([1e25, 1.0], jnp.float32))
     np.testing.assert_allclose(after.score2, [2.0, 2.6], rtol=1e-6)
+
+
+def test_the_step_size_is_tuned_afresh_for_the_mass_that_is_kept(tuning):
+    kernel, theta, begun = tuning
+    score = ravel_pytree(theta)[0]
+    for t in range(8):
+        begun = kernel._learn_step(t, kernel._learn_mass(t, begun, score), jnp.asarray(0.9))
+    kept = kernel._learn_mass(8, begun, 2 * score)
+    assert np.array_equal(kept.score2, begun.score2)
+    assert kept.step_size.step == 1
+    assert kept.step_size.log_step_size == begun.step_size.log_step_size_avg
+    later = kernel._learn_mass(9, kernel._learn_step(8, kept, jnp.asarray(0.9)), 2 * score)
+    assert later.step_size.step == 2
+    done = kernel._learn_step(10, kernel._learn_mass(10, later, score), jnp.asarray(0.1))
+    assert done.step_size.log_step_size_avg == later.step_size.log_step_size_avg
+
+
+def test_masses_are_pooled_within_a_tensor(tuning):
+    _, theta, begun = tuning
+    score2 = jnp.zeros_like(begun.score2).at[0].set(8.0)
+    size = theta.beta[0].size
+    found = 1 / _inverse_mass(replace(begun, score2=score2), theta) - 1e-3
+    np.testing.assert_allclose(found[0], 4 + 4 / size, rtol=1e-4)
+    np.testing.assert_allclose(found[1:size], 4 / size, rtol=1e-3)
+    np.testing.assert_allclose(found[size:], 0, atol=1e-8)

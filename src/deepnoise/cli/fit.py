@@ -45,6 +45,10 @@ def chain_options(command: Any) -> Any:
             click.option(
                 "--paths", type=whole, default=10, help="Noise paths a draw at prediction."
             ),
+            click.option(
+                "--guard", type=float, default=0.001, help="Share kept for unforeseen rows."
+            ),
+            click.option("--combine", default="equal", help="Weights of chains; or stacked."),
             click.option("--init", default="gradient", help="Where chains start; or prior."),
             click.option("--sampler", default="interweaved", help="Or gibbs."),
             click.option(

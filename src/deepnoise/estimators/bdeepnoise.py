@@ -4,9 +4,12 @@ from typing import Any
 
 import jax
 import numpy as np
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_array
 
+from ..inference.posterior import Posterior
+from ..inference.stacking import leave_one_out, stacked_weights
 from ..model.outcome import Window
+from ..prediction.guard import guarded
 from ..prediction.mixture import GaussianMixture
 from ..prediction.per_draw import DrawDensities
 from ..prediction.predict import predictive
@@ -15,6 +18,8 @@ from .base import DensityRegressor
 from .chains import PosteriorChains, windows_of
 from .insight import PosteriorInsights
 from .outcomes import as_window, check_observed, representative, taken, with_gaps
+
+COMBINATIONS = ("equal", "stacked")
 
 
 class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
@@ -38,6 +43,12 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
         Chains, sweeps of each before the first draw, draws kept of each, sweeps from draw to draw.
     paths : int
         Noise paths simulated per draw at prediction.
+    guard : float
+        Share of each row's predictive density that is a normal around its mean with the variance of
+        the training outcomes: what is left for a row that the chains did not foresee.  0 gives the
+        posterior predictive alone.  Credible bands, decompositions and diagnostics are without it.
+    combine : {"equal", "stacked"}
+        Chains count equally, or by stacking of their leave-one-out densities of training rows.
     init : {"gradient", "prior"}
         Where chains start.
     sampler : {"interweaved", "gibbs"}
@@ -91,6 +102,8 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
         draws=200,
         thin=4,
         paths=10,
+        guard=0.001,
+        combine="equal",
         init="gradient",
         sampler="interweaved",
         standardize=True,
@@ -107,6 +120,8 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
         self.draws = draws
         self.thin = thin
         self.paths = paths
+        self.guard = guard
+        self.combine = combine
         self.init = init
         self.sampler = sampler
         self.standardize = standardize
@@ -118,6 +133,8 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
     def _check_settings(self) -> None:
         settings.plan(self.get_params(deep=False), 0, 1)
         settings.count("paths", self.paths, 1)
+        settings.share("guard", self.guard)
+        settings.one_of("combine", self.combine, COMBINATIONS)
 
     def _seed(self) -> int:
         found = self._checkpoint_seed()
@@ -140,19 +157,29 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
 
     def _fit(self, x: np.ndarray, y: Any, seed: int) -> None:
         plan = settings.plan(self.get_params(deep=False), seed, len(x))
+        if self.combine == "stacked" and isinstance(y, Window) and y.lower.shape[1] > 1:
+            raise ValueError("combine='stacked' needs y without gaps if there are several outcomes")
         values = np.nan_to_num(representative(y))
         self._begin(plan, x, values, windows_of(plan, y))
 
     def _density(self, x: np.ndarray) -> GaussianMixture:
+        return guarded(self._posterior_density(x), self.guard, self._y.astype(float).var(axis=0))
+
+    def _posterior_density(self, x: np.ndarray) -> GaussianMixture:
         plan = self.posterior_.plan
         weights, key, laws = self._draw_weights(), self._prediction_key(), self._input_laws(x)
         return predictive(key, self.posterior_.flat(), x, plan.h, self.paths, weights, laws)
+
+    def _keep(self, posterior: Posterior) -> None:
+        super()._keep(posterior)
+        if self.combine == "stacked":
+            found = leave_one_out(self._log_likelihood()[0])
+            self.chain_weights_ = stacked_weights(found)
 
     def _draw_densities(self, X: Any) -> DrawDensities:
         return self._draw_densities_at(self._rows(X))
 
     def _training_densities(self, rows: Any) -> tuple[DrawDensities, Any]:
-        check_is_fitted(self)
         seen = taken(self._seen, rows)
         y = jax.tree.map(self._restored, seen)
         return self._draw_densities_at(self._x[rows]), y

@@ -83,6 +83,7 @@ class PosteriorChains:
                 posterior = chains_of.resume(posterior, self._x, self._seen, plan.draws, on_segment)
         self._keep(posterior)
         if save is not None:
+            save.header = estimator_header(self, plan.seed)
             save(posterior, last=True)
 
     def _keep(self, posterior: Posterior) -> None:

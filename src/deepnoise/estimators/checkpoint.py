@@ -75,7 +75,7 @@ class Checkpointer:
             _refuse_other(Path(folder), stored, plan, header, rows)
         check_writable(Path(folder))
         self.found = None if stored is None else replace(stored.posterior, plan=plan)
-        self._folder, self._header, self._rows = Path(folder), header, {"rows": rows}
+        self._folder, self.header, self._rows = Path(folder), header, {"rows": rows}
         self._known = EMPTY if stored is None else stored.manifest
         self._sweeps = -1 if stored is None else stored.posterior.run.t
         self._next = -math.inf
@@ -88,7 +88,7 @@ class Checkpointer:
             return
         known = replace(self._known, blocks=()) if last else self._known
         try:
-            self._known = storage.write(self._folder, posterior, self._header, self._rows, known)
+            self._known = storage.write(self._folder, posterior, self.header, self._rows, known)
             self._sweeps = posterior.run.t
         except ModelFileError as error:
             if self._next == -math.inf:

@@ -35,7 +35,9 @@ class PosteriorInsights:
     chain_weights_: np.ndarray
     paths: int
     probability_above: Callable[[Any, ArrayLike], np.ndarray]
-    predict_density: Callable[[Any], GaussianMixture]
+    guard: float
+    _rows: Callable[[Any], np.ndarray]
+    _posterior_density: Callable[[np.ndarray], GaussianMixture]
     _y: np.ndarray
     _diagnostics: Diagnostics | None
 
@@ -46,6 +48,10 @@ class PosteriorInsights:
     def _training_densities(self, rows: Any) -> tuple[DrawDensities, np.ndarray]:
         """The law of every draw at training rows, and their y (n, Q) in the user's units."""
         raise NotImplementedError
+
+    def _without_guard(self, X: Any) -> GaussianMixture:
+        """The posterior predictive alone, in the user's units."""
+        return self.units_.y.restore(self._posterior_density(self._rows(X)))
 
     def _html_repr(self) -> str:
         """scikit-learn's own picture of an estimator, and below it what was fitted."""
@@ -79,10 +85,11 @@ class PosteriorInsights:
             Probability, as of :meth:`predict_density`, lower and upper end; (N, 3, Q) with more
             outcomes than one.
         """
-        densities = self._draw_densities(X)
-        found = credible.above(densities, c, level)
+        found = credible.above(self._draw_densities(X), c, level)
         probability = self.probability_above(X, c)
-        return np.stack([probability, found.lower, found.upper], axis=1)
+        own = self._without_guard(X).probability_above(c)
+        ends = [(1 - self.guard) * (end - own) + probability for end in (found.lower, found.upper)]
+        return np.stack([probability, *ends], axis=1)
 
     def density_bands(
         self,
@@ -127,7 +134,7 @@ class PosteriorInsights:
         The second part is computed from at most 200 draws, evenly spaced.
         """
         densities = thinned(self._draw_densities(X), ENTROPY_DRAWS)
-        return entropy_parts(self.predict_density(X), replace(densities, paths=ENTROPY_PATHS))
+        return entropy_parts(self._without_guard(X), replace(densities, paths=ENTROPY_PATHS))
 
     def predictive_functionals(self, rows: Sequence[int] | None = None) -> dict[str, np.ndarray]:
         """Predictive mean, sd and log density at training rows, draw by draw.
@@ -162,10 +169,12 @@ class PosteriorInsights:
 
         Chains count equally.
         """
+        check_is_fitted(self)
         return arviz.loo(self._log_likelihood()[0])
 
     def to_arviz(self) -> Any:
         """Draws, log likelihood and observed y as ArviZ's own type; needs ArviZ."""
+        check_is_fitted(self)
         log_likelihood, y = self._log_likelihood()
         names = {"inputs": self.encoder_.feature_names}
         posterior = self.posterior_

@@ -19,6 +19,8 @@ from .unseen import ALL_SEEN, Beside, Data, complete, draw_y_above, propose_x
 
 # fold_in(key of a step, UNSEEN) serves what was not seen; the step itself splits its key.
 UNSEEN = 2**32 - 1
+# Factors of the step size: short steps free a chain whose surroundings have become rough.
+JITTER = (0.2, 1.2)
 
 
 @dataclass(frozen=True)
@@ -70,8 +72,10 @@ class InterweavedState:
 class InterweavedKernel:
     """A Gibbs sweep after a non-centred Hamiltonian move and a refresh of the noise paths.
 
-    Step size and mass are tuned while t < ``warmup``.
-    The mass matrix is the diagonal of the Fisher information, estimated by squared scores.
+    The mass matrix is the diagonal of the Fisher information, estimated by squared scores in the
+    first four fifths of the warm-up; in the last fifth the step size is tuned for that mass.  Each
+    coordinate is drawn halfway to the mean of its tensor: a mass that is too small in a few of
+    thousands of coordinates would reject nearly every move once it is kept.
     """
 
     h: PiecewiseLinear
@@ -120,29 +124,37 @@ class InterweavedKernel:
             return interweave.log_density(position, noises, x, y, prior, self.h)
 
         start = hmc.init(interweave.to_position(theta), log_density)
-        score = ravel_pytree(start.logdensity_grad)[0]
-        tuning = self._learn_mass(t, tuning, score)
-        inverse_mass = 1 / (tuning.score2 + 1e-3)
+        tuning = self._learn_mass(t, tuning, ravel_pytree(start.logdensity_grad)[0])
         size = jnp.exp(
             jnp.where(
                 t < self.warmup, tuning.step_size.log_step_size, tuning.step_size.log_step_size_avg
             )
         )
         key_jitter, key_hmc = jax.random.split(key)
-        size = size * jax.random.uniform(key_jitter, (), size.dtype, 0.8, 1.2)
+        size = size * jax.random.uniform(key_jitter, (), size.dtype, *JITTER)
         end, info = hmc.build_kernel()(
-            key_hmc, start, log_density, size, inverse_mass, self.leapfrogs
+            key_hmc, start, log_density, size, _inverse_mass(tuning, theta), self.leapfrogs
         )
         tuning = self._learn_step(t, tuning, info.acceptance_rate)
         return interweave.from_position(end.position), tuning
 
+    @property
+    def mass_until(self) -> int:
+        return 4 * self.warmup // 5
+
     def _learn_mass(self, t, tuning: Tuning, score) -> Tuning:
-        n = t + 1.0
-        rate = jnp.maximum(1 / n, 0.02).astype(score.dtype)
+        """The mass with one more score; once it is kept, the step size is tuned afresh."""
+        rate = jnp.maximum(1 / (t + 1.0), 0.005).astype(score.dtype)
         score2 = tuning.score2 + rate * (score**2 - tuning.score2)
         # Squares that overflow are left out: one would stop the move for good.
-        score2 = jnp.where((t < self.warmup) & jnp.isfinite(score2), score2, tuning.score2)
-        return Tuning(tuning.step_size, score2, tuning.acceptance)
+        score2 = jnp.where((t < self.mass_until) & jnp.isfinite(score2), score2, tuning.score2)
+        learnt = tuning.step_size
+        afresh = self._dual_averaging()[0](jnp.exp(learnt.log_step_size_avg))
+        restart = (t == self.mass_until) & (t < self.warmup)
+        step_size = jax.tree.map(
+            lambda a, b: jnp.where(restart, jnp.asarray(b, a.dtype), a), learnt, afresh
+        )
+        return Tuning(step_size, score2, tuning.acceptance)
 
     def _learn_step(self, t, tuning: Tuning, acceptance) -> Tuning:
         learnt = self._dual_averaging()[1](tuning.step_size, acceptance)
@@ -160,3 +172,9 @@ class InterweavedKernel:
 
     def beside(self, state: InterweavedState) -> Beside:
         return state.gibbs.unseen.beside
+
+
+def _inverse_mass(tuning: Tuning, theta: Theta) -> jax.Array:
+    score2 = ravel_pytree(theta)[1](tuning.score2)
+    pooled = jax.tree.map(lambda a: (a + jnp.mean(a)) / 2, score2)
+    return 1 / (ravel_pytree(pooled)[0] + 1e-3)

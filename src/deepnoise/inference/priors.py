@@ -38,8 +38,8 @@ PAPER = PriorSpec(*[(0.001, 0.001)] * 4)
 
 # Weights are Student-t with 2 WEIGHT_A degrees of freedom and variance about 1 / fan-in.
 WEIGHT_A = 5.0
-# Noise variances: most of the mass near (0.02)², a tail that leaves room for units that need noise.
-NOISE = (2.0, 0.0008)
+# Noise variances: most of the mass near (0.01)², a tail that leaves room for units that need noise.
+NOISE = (2.0, 0.0002)
 # Of utilities that are seen only through a class: τ_L is 0.2 within a tenth or so.  It is their
 # unit: beside weights of about 1/√fan-in, probabilities may come close to 0 and 1.
 UTILITY_NOISE = 0.2

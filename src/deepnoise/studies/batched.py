@@ -19,8 +19,11 @@ from ..inference.diagnostics import diagnose
 from ..inference.posterior import Plan, Start, begin, chain_priors
 from ..inference.runtime import numerics
 from ..inference.sampling import SEGMENT, advance, chain_keys
+from ..inference.stacking import leave_one_out, stacked_weights
 from ..inference.unseen import Data
+from ..model.marginal import path_log_likelihood
 from ..model.network import Theta
+from ..prediction.guard import guarded
 from ..prediction.mixture import GaussianMixture
 from ..prediction.predict import predictive
 from .ledger import Claim, Ledger, case_of
@@ -29,6 +32,7 @@ from .work import Task, finite, header, materialised, peak_memory
 
 METHOD = "bdeepnoise"
 DIAGNOSED_ROWS = 10
+START_PATHS, LOO_PATHS = 200, 32
 
 
 @dataclass(frozen=True)
@@ -109,19 +113,46 @@ def _rows(tasks: list[Task]) -> list[dict[str, Any]]:
     rows = []
     for s, (task, u) in enumerate(zip(tasks, units, strict=True)):
         test = u.x.apply(task.X_test)
-        density = _predictive(plan, batch, s, int(seeds[s]), test, estimator.paths)
-        scores = task.judge.of_density(materialised(u.y.restore(density)))
-        row = header(task) | shared | {"memory_mib": memory(), "metrics": finite(scores)}
-        rows.append(row | _agreement(plan, density))
+        answers = _answers(plan, estimator, batch, s, int(seeds[s]), x[s], y[s], test)
+        scores = {
+            name: finite(task.judge.of_density(materialised(u.y.restore(density))))
+            for name, density in answers.items()
+        }
+        own = scores["stacked" if estimator.combine == "stacked" else "guarded"]
+        row = header(task) | shared | {"memory_mib": memory(), "metrics": own, "parts": scores}
+        rows.append(row | _agreement(plan, answers["posterior"]))
     return rows
 
 
-def _predictive(plan: Plan, batch: Batch, s: int, seed: int, x, paths: int) -> GaussianMixture:
-    """Predictive densities of fit s, as its estimator would make them."""
-    flat = jax.tree.map(lambda a: a[s].reshape(-1, *a.shape[3:]), batch.draws)
+def _answers(plan: Plan, estimator, batch: Batch, s: int, seed: int, x, y, test):
+    """Predictive densities of fit s by what each part of the method adds.
+
+    "start" is the ensemble of the gradient fits, "posterior" the draws alone, "guarded" and
+    "stacked" with the guard, the latter with stacked chains.
+    """
+    draws, start = (jax.tree.map(lambda a: a[s], part) for part in (batch.draws, batch.start.theta))
+    flat = jax.tree.map(lambda a: a.reshape(-1, *a.shape[2:]), draws)
+    variances = y.var(axis=0)
     with numerics():
         key = jax.random.fold_in(jax.random.key(seed), PREDICTION)
-    return predictive(key, flat, x, plan.h, paths)
+        rows = jnp.asarray(x, plan.dtype), jnp.asarray(y, plan.dtype)
+        found = leave_one_out(np.asarray(_log_likelihood(key, draws, *rows, plan.h), float))
+    weights = np.repeat(stacked_weights(found), plan.draws) / plan.draws
+    posterior = predictive(key, flat, test, plan.h, estimator.paths)
+    stacked = predictive(key, flat, test, plan.h, estimator.paths, weights)
+    return {
+        "start": predictive(key, start, test, plan.h, START_PATHS),
+        "posterior": posterior,
+        "guarded": guarded(posterior, estimator.guard, variances),
+        "stacked": guarded(stacked, estimator.guard, variances),
+    }
+
+
+@partial(jax.jit, static_argnums=4)
+def _log_likelihood(key, draws: Theta, x, y, h) -> jax.Array:
+    """log p(y | x, Θ) of every chain, draw and row."""
+    one = lambda theta: path_log_likelihood(key, theta, x, y, h, LOO_PATHS)  # noqa: E731
+    return jax.lax.map(lambda chain: jax.lax.map(one, chain), draws)
 
 
 def _agreement(plan: Plan, density: GaussianMixture) -> dict[str, Any]:

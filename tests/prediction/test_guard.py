@@ -1,0 +1,44 @@
+import numpy as np
+import pytest
+
+from deepnoise.prediction.guard import guarded
+from deepnoise.prediction.mixture import GaussianMixture
+
+from .mixtures import random_mixture
+
+VARIANCES = np.array([4.0, 9.0])
+
+
+@pytest.fixture
+def density():
+    return random_mixture(0, rows=5, components=3, outcomes=2)
+
+
+def test_it_is_the_stated_mixture(density):
+    found = guarded(density, 0.1, VARIANCES)
+    y = np.random.default_rng(0).normal(size=(5, 2))
+    wide = GaussianMixture.of(density.mean()[:, None], np.diag(VARIANCES)[None, None])
+    expected = np.logaddexp(density.log_prob(y) + np.log(0.9), wide.log_prob(y) + np.log(0.1))
+    np.testing.assert_allclose(found.log_prob(y), expected, rtol=1e-9)
+    np.testing.assert_allclose(found.mean(), density.mean(), rtol=1e-12)
+    inflated = 0.9 * density.cov() + 0.1 * np.diag(VARIANCES)
+    np.testing.assert_allclose(found.cov(), inflated, rtol=1e-9)
+
+
+def test_covariances_may_be_shared_by_rows():
+    shared = GaussianMixture.of(np.zeros((4, 2, 1)), np.ones((1, 2, 1, 1)))
+    found = guarded(shared, 0.01, np.array([9.0]))
+    assert found.components().covs.shape[0] == 1
+    assert found.n_components == 3
+    np.testing.assert_allclose(found.var(), 0.99 + 0.09, rtol=1e-12)
+
+
+def test_a_far_row_keeps_some_density():
+    narrow = GaussianMixture.of([[[0.0]]], [[[[1e-6]]]])
+    assert narrow.log_prob(1.0)[0] < -1e5
+    assert guarded(narrow, 0.01, np.array([1.0])).log_prob(1.0)[0] > -7
+
+
+@pytest.mark.parametrize(("share", "variances"), [(0.0, VARIANCES), (0.1, np.array([0.0, 1.0]))])
+def test_without_a_share_or_a_spread_there_is_none(density, share, variances):
+    assert guarded(density, share, variances) is density

@@ -1,5 +1,7 @@
 """What every method of the registry promises, ours, baselines and peers alike."""
 
+import copy
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -44,6 +46,27 @@ def test_it_learns_and_covers(name, fitted):
         assert 0.82 <= report["coverage_90"] <= 0.985
     ends = model.predict_interval(x, 0.9)
     assert np.mean((ends[:, 0] <= y) & (y <= ends[:, 1])) == report["coverage_90"]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_recalibration_on_new_rows(name, fitted, tmp_path):
+    x, y = line(seed=2)
+    model, wide = copy.copy(fitted(name)), 3 * y
+    if name in NO_DENSITY:
+        with pytest.raises(NotImplementedError, match="predict_quantiles"):
+            model.recalibrate(x, wide)
+        return
+    before = metrics.nll(model.predict_density(x), wide)
+    model.recalibrate(x, wide)
+    assert model.stretch_ > 1
+    assert metrics.nll(model.predict_density(x), wide) < before
+    assert fitted(name).stretch_ == 1
+    if hasattr(model, "save"):
+        model.save(tmp_path / "model")
+        np.testing.assert_array_equal(
+            deepnoise.load(tmp_path / "model").predict_quantiles(x[:3]),
+            model.predict_quantiles(x[:3]),
+        )
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -7,11 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_array, check_consistent_length
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from ..prediction import metrics
 from ..prediction.mixture import GaussianMixture
 from ..prediction.selection import LOSSES, OutcomeSelection, select
+from ..prediction.stretch import best_stretch, stretched
 from .crossfit import held_out_losses, outcome_names, seen_or_missing
 from .encode import TableEncoder
 from .outcomes import as_window, exact_rows, representative, taken
@@ -34,6 +35,7 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
 
     standardize: bool
     random_state: Any
+    stretch_: float
 
     @abstractmethod
     def _fit(self, x: np.ndarray, y: np.ndarray, seed: int) -> None:
@@ -75,6 +77,7 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
             rows = replicated(sample_weight, len(x))
             x, outcomes = x[rows], taken(outcomes, rows)
         self.units_ = Units.learn(x, outcomes, standardize)
+        self.stretch_ = 1.0
         seed = self._seed()
         self._fit(self.units_.x.apply(x), self.units_.y.apply(outcomes), seed)
         self.seed_ = seed
@@ -106,7 +109,31 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
         Its components are computed block by block when asked for, so X may be large.
         """
         rows = self._rows(X)
-        return self.units_.y.restore(self._density(rows))
+        density = self.units_.y.restore(self._density(rows))
+        return density if self.stretch_ == 1 else stretched(density, self.stretch_)
+
+    def recalibrate(self, X: Any, y: ArrayLike) -> "DensityRegressor":
+        """Stretch all predictive densities about their means, by what suits these rows best.
+
+        The rows must be others than those of the fit.  One factor, of least NLL, is learnt:
+        ``stretch_``.  Credible bands and what else is said of the posterior itself stay as they
+        are; :meth:`fit` forgets the factor.
+        """
+        check_is_fitted(self)
+        seen = self._outcomes(y)
+        exact = exact_rows(seen)
+        if not exact.all():
+            raise ValueError("y: recalibration needs outcomes that were seen exactly")
+        self.stretch_ = 1.0
+        self.stretch_ = best_stretch(self.predict_density(X), representative(seen))
+        return self
+
+    def _header(self) -> dict[str, Any]:
+        return {**super()._header(), "stretch": getattr(self, "stretch_", 1.0)}
+
+    def _restore(self, header: dict[str, Any]) -> None:
+        super()._restore(header)
+        self.stretch_ = float(header.get("stretch", 1.0))
 
     def predict(self, X: Any) -> np.ndarray:
         """Predictive mean; (N,)."""

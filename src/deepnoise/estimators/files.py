@@ -110,6 +110,7 @@ def _restored(stored: Stored) -> Any:
 def _trained(stored: StoredArrays) -> Any:
     made = _made(stored.header, NETWORKS)
     made.weights_, made.seed_ = stored.arrays, int(stored.header["seed"])
+    made._restore(stored.header)
     if not all(np.isfinite(values).all() for values in made.weights_.values()):
         raise ValueError("its weights are not finite")
     if len(made.encoder_.columns) != made.n_features_in_:

@@ -1,0 +1,34 @@
+"""Recalibration: densities stretched about their means, by how much learnt on other rows."""
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from .metrics import nll
+from .mixture import GaussianMixture
+from .mixture_components import Components
+
+LARGEST = 20.0
+
+
+def stretched(density: GaussianMixture, factor: float) -> GaussianMixture:
+    """The law of m + factor (y - m), m the mean of each row."""
+
+    def read(start: int, stop: int) -> Components:
+        weights, means, covs = density.read(start, stop)
+        centre = np.sum(weights[..., None] * means, axis=1, keepdims=True)
+        return Components(weights, centre + factor * (means - centre), factor**2 * covs)
+
+    return GaussianMixture.from_blocks(
+        density.n_rows, density.n_outcomes, density.n_components, read
+    )
+
+
+def best_stretch(density: GaussianMixture, y: np.ndarray) -> float:
+    """The factor, at most LARGEST and at least its inverse, with the least NLL of y."""
+    weights, means, covs = density.components()
+    stored = GaussianMixture.of(means, covs, weights)
+    ends = (-np.log(LARGEST), np.log(LARGEST))
+    found = minimize_scalar(
+        lambda log: nll(stretched(stored, np.exp(log)), y), bounds=ends, method="bounded"
+    )
+    return float(np.exp(found.x))

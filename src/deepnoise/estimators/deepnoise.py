@@ -86,8 +86,8 @@ class DeepNoiseRegressor(DensityRegressor):
             settings.count("steps", self.steps, 1)
 
     def _plan(self, rows: int) -> WarmStart:
-        usual = WarmStart.for_rows(rows)
-        return usual if self.steps is None else WarmStart(steps=int(self.steps), batch=usual.batch)
+        usual = WarmStart.usual(rows, len(self.hidden))
+        return usual if self.steps is None else replace(usual, steps=int(self.steps))
 
     def _fit(self, x: np.ndarray, y: np.ndarray, seed: int) -> None:
         settings.check_float32(x, y, "use standardize=True")

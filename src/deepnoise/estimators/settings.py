@@ -86,11 +86,12 @@ def plan(
     link: str = "probit",
 ) -> Plan:
     """The plan of a fit of that many rows from the estimator's parameters."""
-    begin = WarmStart.for_rows(rows)
+    hidden = widths(params["hidden"])
+    begin = WarmStart.usual(rows, len(hidden))
     utilities = outcome != "real" and link == "probit"
     init = one_of("init", params["init"], INITS)
     return Plan(
-        hidden=widths(params["hidden"]),
+        hidden=hidden,
         h=resolve_activation(params["activation"]),
         seed=seed,
         prior=prior(params["prior"], init),

@@ -30,17 +30,22 @@ class WarmStart:
     batch: int = 128
     paths: int = 8
     rate: float = 5e-3
-    log_noise: float = -2.5
+    log_noise: float = 0.0
     check_every: int = 50
     patience: int = 12
     check_paths: int = 64
     last_noise: float = 0.0
 
     @classmethod
-    def for_rows(cls, rows: int) -> "WarmStart":
-        """2000 steps of 128 rows for small sets, about 60 passes (at most 6000 steps) for large."""
+    def usual(cls, rows: int, layers: int) -> "WarmStart":
+        """2000 steps of 128 rows for small sets, about 60 passes (at most 6000 steps) for large.
+
+        Noise starts large, as the authors', in up to two hidden layers.  Through more of them it
+        would add up, and chains would need long to return from it.
+        """
         batch = 128 if rows < 2000 else 256
-        return cls(batch=batch, steps=int(min(max(2000, 60 * rows // batch), 6000)))
+        steps = int(min(max(2000, 60 * rows // batch), 6000))
+        return cls(batch=batch, steps=steps, log_noise=-1.25 * max(layers - 2, 0))
 
 
 def random_position(key: jax.Array, widths: tuple[int, ...], log_noise: float, dtype) -> Theta:

@@ -1,5 +1,6 @@
 """``DeepNoiseRegressor``: the paper's network fitted by gradients, without a posterior."""
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 

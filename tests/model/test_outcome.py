@@ -116,8 +116,9 @@ def test_log_window_and_its_slope(ends, dtype):
     np.testing.assert_allclose(slopes, expected, rtol=max(tolerance, 1e-5), atol=1e-4)
 
 
-def test_choice_by_quadrature():
-    mean, variance = np.array([0.3, -0.5, 1.1]), np.array([1.0, 0.8, 1.3])
+@pytest.mark.parametrize("variance", [(1.0, 0.8, 1.3), (0.25, 1.0, 1.0), (1.0, 0.25, 0.5)])
+def test_choice_by_quadrature(variance):
+    mean, variance = np.array([0.3, -0.5, 1.1]), np.array(variance)
     found = np.exp(outcome.log_choice(jnp.asarray(mean), jnp.asarray(variance)))
 
     def probability(c):
@@ -126,7 +127,7 @@ def test_choice_by_quadrature():
         density = lambda t: law[c].pdf(t) * np.prod([law[j].cdf(t) for j in others])
         return scipy.integrate.quad(density, -12, 12, epsabs=1e-10)[0]
 
-    np.testing.assert_allclose(found, [probability(c) for c in range(3)], atol=1e-5)
+    np.testing.assert_allclose(found, [probability(c) for c in range(3)], atol=1e-6)
 
 
 def test_logistic_noise_by_quadrature():

@@ -7,7 +7,7 @@ import jax
 import numpy as np
 from scipy.special import expit, ndtr, xlogy
 
-from ..model.outcome import hermite, log_choice
+from ..model.outcome import NODES_OF_CHOICE, hermite, log_choice
 from ..model.random import normals
 from .per_draw import DrawDensities
 
@@ -47,10 +47,12 @@ def class_probabilities(
     last, tau2 = _last_noise(densities), densities.draws.tau2[-1]
     with jax.enable_x64(True):
         choose = jax.jit(lambda mean, variance: jax.numpy.exp(log_choice(mean, variance)))
-        for rows, means in densities.blocks(16 * densities.n_outcomes**2):
-            utilities = means + last
-            variance = np.broadcast_to(np.asarray(tau2, float)[:, None], utilities.shape[1:])
-            found = np.stack([np.asarray(choose(row, variance)).mean(axis=1) for row in utilities])
+        for rows, means in densities.blocks(NODES_OF_CHOICE * densities.n_outcomes):
+            # Probabilities need no more than float32, which is twice as fast.
+            utilities = (means + last).astype(np.float32)
+            variance = np.broadcast_to(np.float32(tau2)[:, None], utilities.shape[1:])
+            chosen = (np.asarray(choose(row, variance), float) for row in utilities)
+            found = np.stack([p.mean(axis=1) for p in chosen])
             yield rows, found / found.sum(axis=-1, keepdims=True)
 
 

@@ -73,6 +73,21 @@ class Choice:
     chosen: Any
 
 
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class LogitChoice(Choice):
+    """The class whose utility plus Gumbel noise is the largest: P(c | y) = softmax(y)_c."""
+
+    def window(self, y: jax.Array, k) -> Window:
+        """Given the others, utility k plus logistic noise lies above or below the log of their sum.
+
+        softmax(y)_k = 1 / (1 + exp(cut - y_k)), cut = log Σ_{j≠k} exp(y_j).
+        """
+        cut = jax.nn.logsumexp(jnp.where(jnp.arange(y.shape[1]) == k, -jnp.inf, y), axis=1)
+        mine = self.chosen == k
+        return Window(jnp.where(mine, cut, -jnp.inf), jnp.where(mine, jnp.inf, cut))
+
+
 Seen = jax.Array | Window | Logit | Choice
 
 
@@ -169,18 +184,21 @@ def bounds(seen: Window | Choice, y: jax.Array, k) -> tuple[jax.Array, jax.Array
     return jnp.where(mine, others, -jnp.inf), jnp.where(mine, jnp.inf, largest)
 
 
-def y_given(k, mean, precision, seen: Window | Choice, y) -> TruncatedNormal:
-    """[y_k | y_-k, rest]: N(mean, precision⁻¹) given the other outcomes, within its bounds.
+def given_others(k, mean, precision, y) -> tuple[jax.Array, jax.Array]:
+    """Mean and variance (N,) of y_k given the other outcomes, y ~ N(mean, precision⁻¹).
 
     ``precision`` (Q, Q) is T_L⁻¹ given u_L, and (T_L + β_L Σ_{L-1} β_Lᵀ)⁻¹ where u_L is integrated.
     """
     row = jnp.take(precision, k, axis=0)
     own = jnp.take(row, k)
     pull = (y - mean) @ row - own * jnp.take(y - mean, k, axis=1)
-    lower, upper = bounds(seen, y, k)
-    return TruncatedNormal(
-        jnp.take(mean, k, axis=1) - pull / own, jnp.broadcast_to(1 / own, lower.shape), lower, upper
-    )
+    centre = jnp.take(mean, k, axis=1) - pull / own
+    return centre, jnp.broadcast_to(1 / own, centre.shape)
+
+
+def y_given(k, mean, precision, seen: Window | Choice, y) -> TruncatedNormal:
+    """[y_k | y_-k, rest]: normal given the other outcomes, within its bounds."""
+    return TruncatedNormal(*given_others(k, mean, precision, y), *bounds(seen, y, k))
 
 
 def redraw(key, mean, precision, seen: Window | Logit | Choice, y) -> jax.Array:
@@ -192,8 +210,13 @@ def redraw(key, mean, precision, seen: Window | Logit | Choice, y) -> jax.Array:
         return draw_logit(key, mean, 1 / jnp.sqrt(precision[0, 0]), seen.window)
 
     def one(k, y):
-        law = y_given(k, mean, precision, seen, y)
-        return y.at[:, k].set(law.sample(jax.random.fold_in(key, k)))
+        key_k = jax.random.fold_in(key, k)
+        if isinstance(seen, LogitChoice):
+            centre, variance = given_others(k, mean, precision, y)
+            draw = draw_logit(key_k, centre, jnp.sqrt(variance), seen.window(y, k))
+        else:
+            draw = y_given(k, mean, precision, seen, y).sample(key_k)
+        return y.at[:, k].set(draw)
 
     return one(0, y) if y.shape[1] == 1 else jax.lax.fori_loop(0, y.shape[1], one, y)
 
@@ -253,7 +276,7 @@ def log_seen(mean, variance, seen: Window | Logit | Choice) -> jax.Array:
     """log probability of what was seen, y ~ N(mean, diag(variance)); (..., N).
 
     Logistic noise is integrated by Gauss-Hermite quadrature: to 1e-9 for variances up to 1, to 4e-5
-    at 4, and no longer to be trusted at 25.
+    at 4, and no longer to be trusted at 25.  Of softmax it is MacKay's approximation, for a start.
     """
     if isinstance(seen, Logit):
         nodes, log_weights = hermite(mean.dtype)
@@ -263,6 +286,9 @@ def log_seen(mean, variance, seen: Window | Logit | Choice) -> jax.Array:
         return jnp.sum(found, axis=-1)
     if isinstance(seen, Window):
         return jnp.sum(log_window(mean, variance, seen.lower, seen.upper), axis=-1)
-    log_probability = log_choice(mean, jnp.broadcast_to(variance, mean.shape))
+    if isinstance(seen, LogitChoice):
+        log_probability = jax.nn.log_softmax(mean / jnp.sqrt(1 + jnp.pi / 8 * variance))
+    else:
+        log_probability = log_choice(mean, jnp.broadcast_to(variance, mean.shape))
     chosen = jnp.broadcast_to(seen.chosen[:, None], (*mean.shape[:-1], 1))
     return jnp.take_along_axis(log_probability, chosen, axis=-1)[..., 0]

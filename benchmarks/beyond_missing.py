@@ -90,8 +90,10 @@ def show(found: Found) -> None:
     rows = by_split(found, "missing", METHODS)
     table(("set", "missing inputs"), SCORES, rows)
     paired("set", SCORES, rows, METHODS[0], ("nll", "crps", "rmse"))
-    table(("set",), [f"{level:.0%} of entries" for level in LEVELS], of_ours(found, "entries"))
+    table(
+        ("set",), [f"intervals of {100 * level:g} %" for level in LEVELS], of_ours(found, "entries")
+    )
     widths_of = of_ours(found, "widths")
-    shares = [f"{share:.0%}" for share in SHARES]
+    shares = [f"{100 * share:g} %" for share in SHARES]
     table(("width of 90 %",), shares, {key: part[..., 0] for key, part in widths_of.items()})
     table(("coverage of 90 %",), shares, {key: part[..., 1] for key, part in widths_of.items()})

@@ -100,7 +100,7 @@ def levels() -> object:
 
 @paper_style
 def level_picture(density, names: list[str]) -> object:
-    grid = np.linspace(-2.5, 3.5, 301)
+    grid = np.linspace(-2.5, 5.5, 401)
     figure, axes = new_figure((4.8, 2.6), 1, 1)
     for name, pdf, colour in zip(names, density.pdf_grid(grid), CHAINS, strict=False):
         known = name != "new"

@@ -1,8 +1,5 @@
 """Class probabilities on scikit-learn's own sets, beside logistic regression and networks."""
 
-import time
-
-import matplotlib.pyplot as plt
 import numpy as np
 from sklearn import datasets
 from sklearn.linear_model import LogisticRegression
@@ -12,12 +9,12 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from beyond_shared import SETTINGS, remembered, save, table
+from beyond_shared import SETTINGS, Found, by_split, paired, table
 from deepnoise import BDeepNoiseClassifier
-from deepnoise.plots.style import BLUE, GREEN, GREY, ORANGE, paper_style
 
 MEASURES = ("accuracy", "log loss", "ECE", "entropy", "entropy outside", "AUROC outside")
-COLOURS = {"B-DeepNoise": BLUE, "logistic": GREY, "MLP": ORANGE, "5 MLPs": GREEN}
+METHODS = ("B-DeepNoise", "logistic regression", "MLP", "5 MLPs")
+SETS = ("digits", "breast_cancer", "wine", "iris")
 MOST_ROWS = 900
 BINS = 10
 
@@ -48,43 +45,32 @@ def calibration_error(p: np.ndarray, y: np.ndarray) -> float:
     return float(np.abs(gaps) @ shares)
 
 
-def probabilities(X, y, rows: list[np.ndarray], seed: int):
-    """For every method, the class probabilities of each part of ``rows``."""
-    ours = BDeepNoiseClassifier(**SETTINGS, random_state=seed).fit(X, y)
-    yield "B-DeepNoise", [ours.predict_proba(part) for part in rows]
-    logistic = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000)).fit(X, y)
-    yield "logistic", [logistic.predict_proba(part) for part in rows]
-    nets = [
+def keys(s: int) -> list[tuple]:
+    return [("classes", name, s, method) for method in METHODS for name in SETS]
+
+
+def make(key: tuple, _folder) -> list[float]:
+    """Scores of one method on one split."""
+    _, name, s, method = key
+    X, X_test, y, y_test = load(name, s)
+    far = outside(np.random.default_rng([0, s]), X_test)
+    models = [model.fit(X, y) for model in fits(method, s)]
+    p, p_far = (np.mean([m.predict_proba(x) for m in models], axis=0) for x in (X_test, far))
+    return scores(p, p_far, y_test)
+
+
+def fits(method: str, seed: int) -> list:
+    """The models whose probabilities a method averages."""
+    if method == METHODS[0]:
+        return [BDeepNoiseClassifier(**SETTINGS, random_state=seed)]
+    if method == METHODS[1]:
+        return [make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000))]
+    return [
         make_pipeline(
             StandardScaler(), MLPClassifier((20, 20), max_iter=2000, random_state=5 * seed + k)
-        ).fit(X, y)
-        for k in range(5)
+        )
+        for k in range(5 if method == METHODS[3] else 1)
     ]
-    yield "MLP", [nets[0].predict_proba(part) for part in rows]
-    yield "5 MLPs", [np.mean([net.predict_proba(part) for net in nets], axis=0) for part in rows]
-
-
-def run(args) -> None:
-    found: dict[tuple, list] = {}
-    for s in range(args.splits):
-        for name in args.sets:
-            key = "classes", name, s, args.seed
-            for method, row in remembered(args.out, key, lambda: judged(*key[1:])).items():  # noqa: B023
-                found.setdefault((name, method), []).append(row)
-    table(("set", "method"), MEASURES, found)
-    draw(found, args.images / "classes.png")
-
-
-def judged(name: str, s: int, seed: int) -> dict[str, list[float]]:
-    """Scores of every method on one split."""
-    X, X_test, y, y_test = load(name, seed + s)
-    far = outside(np.random.default_rng([seed, s]), X_test)
-    began, found = time.perf_counter(), {}
-    for method, (p, p_far) in probabilities(X, y, [X_test, far], seed + s):
-        found[method] = scores(p, p_far, y_test)
-        took = time.perf_counter() - began
-        print(name, s, method, np.round(found[method], 3).tolist(), f"{took:.0f} s", flush=True)
-    return found
 
 
 def scores(p: np.ndarray, p_far: np.ndarray, y: np.ndarray) -> list[float]:
@@ -100,18 +86,7 @@ def scores(p: np.ndarray, p_far: np.ndarray, y: np.ndarray) -> list[float]:
     ]
 
 
-@paper_style
-def draw(found: dict[tuple, list], path) -> None:
-    figure, axes = plt.subplots(1, 3, figsize=(9, 2.8), layout="constrained")
-    names = list(dict.fromkeys(name for name, _ in found))
-    for axis, measure in zip(axes, ("log loss", "ECE", "AUROC outside"), strict=True):
-        column = MEASURES.index(measure)
-        for m, (method, colour) in enumerate(COLOURS.items()):
-            values = np.array([[row[column] for row in found[name, method]] for name in names])
-            place = np.arange(len(names)) + 0.18 * (m - 1.5)
-            axis.plot(place, values, ".", color=colour, alpha=0.4)
-            axis.plot(place, values.mean(1), "o", color=colour, label=method)
-        axis.set_xticks(range(len(names)), [name.replace("_", "\n") for name in names])
-        axis.set(title=measure)
-    axes[0].legend()
-    save(figure, path)
+def show(found: Found) -> None:
+    rows = by_split(found, "classes", METHODS)
+    table(("set", "method"), MEASURES, rows)
+    paired("set", MEASURES, rows, METHODS[0], ("log loss", "ECE", "accuracy", "AUROC outside"))

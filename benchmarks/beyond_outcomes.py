@@ -1,17 +1,19 @@
 """The pictures and numbers of docs/beyond_outcomes.md.
 
-PYTHONPATH=src python benchmarks/beyond_outcomes.py --out docs/images [conditional linnerud parts]
+PYTHONPATH=src python benchmarks/beyond_outcomes.py --out docs/images [conditional linnerud ...]
 """
 
 import argparse
+import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from scipy import stats
 from sklearn.datasets import load_linnerud
 
 from deepnoise import BDeepNoiseRegressor, plots
-from deepnoise.plots.style import BLUE, INK, ORANGE, new_figure, paper_style
+from deepnoise.plots.style import BLUE, CHAINS, INK, ORANGE, new_figure, paper_style
 
 
 def vee(rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -78,7 +80,38 @@ def parts() -> object:
     return plots.uncertainty_parts(variance, entropy, grid[:, 0], xlabel="x")
 
 
-PICTURES = {"conditional": conditional, "linnerud": linnerud, "parts": parts}
+def levels() -> object:
+    """Three kinds that lie apart, and a fourth that was never seen."""
+    rng = np.random.default_rng(0)
+    kind, dose = rng.choice(["a", "b", "c"], 240, p=[0.5, 0.3, 0.2]), rng.uniform(-1, 1, 240)
+    y = np.select([kind == "a", kind == "b"], [-1.0, 0.5], 2.0) + 0.5 * dose
+    train = pd.DataFrame({"kind": kind, "dose": dose})
+    model = BDeepNoiseRegressor(hidden=(10,), warmup=400, draws=100, random_state=0)
+    model.fit(train, y + 0.2 * rng.normal(size=240))
+    new = pd.DataFrame({"kind": ["a", "b", "c", "new"], "dose": [0.0, 0.0, 0.0, 0.0]})
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        density = model.predict_density(new)
+    print(*(warning.message for warning in said), sep="\n")
+    low, high = density.interval(0.9).T
+    print("width of 90 % intervals:", dict(zip(new["kind"], (high - low).round(2), strict=True)))
+    return level_picture(density, list(new["kind"]))
+
+
+@paper_style
+def level_picture(density, names: list[str]) -> object:
+    grid = np.linspace(-2.5, 5.5, 401)
+    figure, axes = new_figure((4.8, 2.6), 1, 1)
+    for name, pdf, colour in zip(names, density.pdf_grid(grid), CHAINS, strict=False):
+        known = name != "new"
+        label = f"kind {name}" if known else "a kind not seen before"
+        axes[0, 0].plot(grid, pdf, color=colour if known else INK, label=label)
+    axes[0, 0].set(xlabel="y", ylabel="density", ylim=(0, None))
+    axes[0, 0].legend(fontsize=7)
+    return figure
+
+
+PICTURES = {"conditional": conditional, "linnerud": linnerud, "parts": parts, "levels": levels}
 
 
 def main() -> None:

@@ -98,9 +98,22 @@ def test_censored_outcomes(tmp_path):
     assert result.exit_code == 0, result.output
     window = load(tmp_path / "model")._seen
     assert np.isinf(window.upper).sum() == (train["y"] == 55).sum()
-    train.assign(most=0).to_csv(tmp_path / "wrong.csv", index=False)
-    wrong = fit(tmp_path / "wrong.csv", tmp_path / "other", "--upper", "most", "--quiet")
-    assert "lower must not exceed upper; in row 0" in error(wrong, 2)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"most": -99.0}, "row 1: 'y' exceeds 'most'"),
+        ({"y": np.nan, "most": np.nan}, "'y' and 'most' are empty in every row"),
+        ({"y": np.inf, "most": np.inf}, "'y' and 'most' are empty in every row"),
+        ({"most": "x"}, "column 'most', row 1 holds 'x', not a number"),
+        ({"most": 99.0, "size": np.nan}, "all values of column 'size' are missing; drop it"),
+    ],
+)
+def test_bad_windows_and_empty_columns(columns, message, tmp_path):
+    table(ROWS, 0).assign(**columns).to_csv(tmp_path / "wrong.csv", index=False)
+    wrong = fit(tmp_path / "wrong.csv", tmp_path / "model", "--upper", "most", "--quiet")
+    assert message in error(wrong, 2)
 
 
 def test_predict_through_pipes_and_parquet(home, tmp_path):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.special import expit, ndtr
+from scipy.special import expit, ndtr, softmax
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import deepnoise
@@ -44,14 +44,33 @@ def test_known_probabilities(link, truth, tmp_path):
     assert model.predict(x).dtype == bool
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("hidden", [(), (3,)])
+def test_known_softmax(hidden):
+    x = np.linspace(-2, 2, 600)[:, None]
+    truth = softmax(np.c_[-1.5 * x, np.full(600, 0.5), 2 * x], axis=1)
+    y = (RNG.random((600, 1)) > truth.cumsum(axis=1)).sum(axis=1)
+    found = small(hidden=hidden, warmup=300, draws=200, link="logit").fit(x, y).predict_proba(x)
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    assert np.abs(found - truth).mean() < 0.04
+
+
 LABELS = np.where(X[:, 0] > 0.5, "high", np.where(X[:, 0] < -0.5, "low", "middle"))
 
 
-@pytest.fixture(scope="module", params=["choice", pytest.param("ordered", marks=pytest.mark.slow)])
+KINDS = {
+    "choice": {},
+    "ordered": {"ordered": ["low", "middle", "high"]},
+    "softmax": {"link": "logit"},
+}
+
+
+@pytest.fixture(
+    scope="module",
+    params=["choice", *(pytest.param(name, marks=pytest.mark.slow) for name in list(KINDS)[1:])],
+)
 def fitted(request):
-    order = ["low", "middle", "high"]
-    ordered = order if request.param == "ordered" else False
-    return small(ordered=ordered, warmup=150, draws=40).fit(X, LABELS)
+    return small(**KINDS[request.param], warmup=150, draws=40).fit(X, LABELS)
 
 
 def test_three_classes(fitted):
@@ -113,7 +132,6 @@ def test_a_class_seen_once():
         ({}, X[:, 0], "Unknown label type"),
         ({}, LABELS[:5], "inconsistent numbers of samples"),
         ({"chains": 0}, LABELS, "chains must be a whole number"),
-        ({"link": "logit"}, LABELS, "needs two classes or ordered ones"),
         ({"link": "log"}, LABELS, "link must be one of"),
         ({"ordered": "yes"}, LABELS, "ordered must be True, False or a list"),
         ({"standardize": "yes"}, LABELS, "standardize must be True or False"),

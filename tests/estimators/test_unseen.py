@@ -150,17 +150,25 @@ def test_outcomes_that_are_partly_missing():
     assert np.isfinite(model.diagnostics_.max_rhat)
 
 
+def test_infinite_on_both_sides_is_missing():
+    y = np.where(np.arange(40) % 4, Y, np.nan)
+    open_ends = between(np.where(np.isnan(y), -np.inf, y), np.where(np.isnan(y), np.inf, y))
+    found = [small(**PLAIN).fit(X, given).predict(X) for given in (y, open_ends)]
+    assert np.array_equal(*found)
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: between([2.0], [1.0]), "lower must not exceed upper; in row 0"),
+        (lambda: between([2.0], [1.0]), "lower must not exceed upper; in row 0 it does: 2 > 1"),
         (lambda: between([1.0, 2.0], [3.0]), "one shape"),
         (lambda: between([np.nan], [1.0]), "lower must not hold NaN"),
         (lambda: between([np.inf], [np.inf]), "lower must be below inf"),
         (lambda: between(["a"], [1.0]), "lower must be numbers"),
         (lambda: rounded([1.0], 0.0), "step must be a positive number"),
         (lambda: right_censored([1.0], [2]), "event must hold True or False"),
-        (lambda: small().fit(X, np.full(40, np.nan)), "outcome 0 was never observed"),
+        (lambda: small().fit(X, np.full(40, np.nan)), "outcome 0 was never observed; leave it out"),
+        (lambda: small().fit(X, np.c_[Y, np.full(40, np.nan)]), "outcome 1 was never observed"),
         (lambda: small().fit(X, between(Y[:3], Y[:3])), "inconsistent numbers of samples"),
         (lambda: BDeepNoiseSurvival().fit(X, (-np.ones(40), np.ones(40))), "time must be positive"),
         (lambda: BDeepNoiseSurvival().fit(X, (np.ones(40), np.zeros(40))), "event is never True"),

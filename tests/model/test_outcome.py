@@ -9,10 +9,10 @@ import scipy.stats
 
 from deepnoise.model import outcome
 from deepnoise.model.network import log_joint, pre_activation
-from deepnoise.model.outcome import Choice, Levels, TruncatedNormal, Window
+from deepnoise.model.outcome import Choice, Levels, LogitChoice, TruncatedNormal, Window
 
 from ..oracle import ACTIVATIONS, random_model
-from ..statistics import ALPHA
+from ..statistics import ALPHA, rejected, same_law
 
 INF = np.inf
 
@@ -116,8 +116,9 @@ def test_log_window_and_its_slope(ends, dtype):
     np.testing.assert_allclose(slopes, expected, rtol=max(tolerance, 1e-5), atol=1e-4)
 
 
-def test_choice_by_quadrature():
-    mean, variance = np.array([0.3, -0.5, 1.1]), np.array([1.0, 0.8, 1.3])
+@pytest.mark.parametrize("variance", [(1.0, 0.8, 1.3), (0.25, 1.0, 1.0), (1.0, 0.25, 0.5)])
+def test_choice_by_quadrature(variance):
+    mean, variance = np.array([0.3, -0.5, 1.1]), np.array(variance)
     found = np.exp(outcome.log_choice(jnp.asarray(mean), jnp.asarray(variance)))
 
     def probability(c):
@@ -126,7 +127,7 @@ def test_choice_by_quadrature():
         density = lambda t: law[c].pdf(t) * np.prod([law[j].cdf(t) for j in others])
         return scipy.integrate.quad(density, -12, 12, epsabs=1e-10)[0]
 
-    np.testing.assert_allclose(found, [probability(c) for c in range(3)], atol=1e-5)
+    np.testing.assert_allclose(found, [probability(c) for c in range(3)], atol=1e-6)
 
 
 def test_logistic_noise_by_quadrature():
@@ -156,6 +157,30 @@ def test_draws_under_logistic_noise(ends, sd, key):
     density = scipy.stats.norm(0.4, sd).logpdf(y) + np.asarray(outcome.log_logit(y, one))
     cdf = scipy.integrate.cumulative_trapezoid(np.exp(density - density.max()), y, initial=0)
     assert scipy.stats.kstest(draws, lambda t: np.interp(t, y, cdf / cdf[-1])).pvalue > ALPHA
+
+
+def test_utilities_given_a_softmax_choice_keep_their_law(key):
+    """y ~ N, c ~ softmax(y): y drawn anew given c has the law of y, for each c by itself."""
+    cov = jnp.array([[1.0, 0.3, 0.0], [0.3, 0.5, -0.2], [0.0, -0.2, 2.0]])
+    mean = jnp.broadcast_to(jnp.array([0.4, -0.3, 1.0]), (20_000, 3))
+
+    def simulated(key):
+        key_y, key_c = jax.random.split(key)
+        y = mean + jax.random.normal(key_y, mean.shape) @ jnp.linalg.cholesky(cov).T
+        return y, jax.random.categorical(key_c, y)
+
+    keys = jax.random.split(key, 3)
+    (y, chosen), (other, other_chosen) = simulated(keys[0]), simulated(keys[1])
+    redraw = lambda y: outcome.redraw(keys[2], mean, outcome.inverse(cov), LogitChoice(chosen), y)
+    new = jax.jit(redraw)(y)
+    assert np.mean(np.abs(new - y) > 1e-3) > 0.99
+    forms = jnp.concatenate([jnp.eye(3), jnp.array([[1.0, -1.0, 0.0], [0.0, 1.0, -1.0]])])
+    p_values = {
+        f"{c} {i}": same_law((new @ form)[chosen == c], (other @ form)[other_chosen == c])
+        for c in range(3)
+        for i, form in enumerate(forms)
+    }
+    assert not rejected(p_values)
 
 
 def test_levels_are_windows_between_the_cuts():

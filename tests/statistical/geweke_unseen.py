@@ -13,7 +13,7 @@ from deepnoise.inference.kernels import InterweavedKernel, InterweavedState
 from deepnoise.inference.unseen import CUT_MEDIAN, Beside, Data, Unseen
 from deepnoise.model.covariates import Missing, draw_missing, input_prior
 from deepnoise.model.network import sample_prior, simulate
-from deepnoise.model.outcome import Choice, Levels, LogitLevels, Window
+from deepnoise.model.outcome import Choice, Levels, LogitChoice, LogitLevels, Window
 from deepnoise.model.random import normals
 
 from ..statistics import rejected
@@ -24,7 +24,7 @@ MASK = np.array([[0, 0], [1, 0], [0, 1], [1, 1]], bool)
 
 @dataclass(frozen=True)
 class Blind:
-    """A net, and what is seen of y (exact, window, gaps, levels, choice) and of x (gaps or not)."""
+    """A net, and what is seen of y (exact, window, a class, ...) and of x (gaps or not)."""
 
     net: Net
     outcome: str = "exact"
@@ -49,6 +49,8 @@ class Blind:
         if self.outcome == "logit":
             noisy = y[:, 0] + jax.random.logistic(key, (len(y),), y.dtype)
             return LogitLevels(jnp.searchsorted(cuts, noisy)[:, None])
+        if self.outcome == "softmax":
+            return LogitChoice(jax.random.categorical(key, y))
         return Choice(jnp.argmax(y, axis=1)) if self.outcome == "choice" else y
 
     def draw(self, key) -> tuple[GibbsState, jax.Array, jax.Array]:

@@ -19,6 +19,7 @@ CASES = {
     "levels": Blind(Net(h, (2, 2, 1), N=4), "levels"),
     "logit": Blind(Net(h, (2, 2, 1), N=4), "logit"),
     "choice": Blind(Net(h, (2, 2, 3), N=4), "choice"),
+    "softmax": Blind(Net(h, (2, 2, 3), N=4), "softmax"),
     "missing": Blind(Net(h, (2, 2, 1), N=4), missing=True),
     "missing, no layer": Blind(Net(h, (2, 2), N=4), "window", missing=True),
     "missing and window": Blind(Net(h, (2, 2, 2, 1), N=4), "window", missing=True),

@@ -129,14 +129,22 @@ def training_rows(
 
 
 def windows_of(frame: "pd.DataFrame", lower: str, upper: str, source: str) -> Any:
+    import numpy as np
+
     from ..estimators.outcomes import between
 
-    ends = (
+    low, high = (
         numbers_of(frame.fillna({name: empty}), name, source, finite=False)
         for name, empty in ((lower, -math.inf), (upper, math.inf))
     )
+    wrong = np.flatnonzero(low > high)
+    if wrong.size:
+        row, where = wrong[0], f"{called(source)}, row {wrong[0] + 1}"
+        raise BadInput(f"{where}: {lower!r} exceeds {upper!r}, {low[row]:g} > {high[row]:g}")
+    if not (np.isfinite(low) | np.isfinite(high)).any():
+        raise BadInput(f"{called(source)}: {lower!r} and {upper!r} are empty in every row")
     try:
-        return between(*ends)
+        return between(low, high)
     except ValueError as error:
         raise BadInput(f"{called(source)}: {error}") from error
 

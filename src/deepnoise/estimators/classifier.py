@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import jax
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -10,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from ..inference.posterior import LINKS
-from ..model.outcome import Choice, Levels, LogitLevels
+from ..model.outcome import Choice, Levels, LogitChoice, LogitLevels
 from ..prediction.classes import ClassUncertainty, class_probabilities, uncertainty
 from ..prediction.credible import Band, band, check_level, joined
 from . import settings
@@ -21,10 +22,10 @@ from .units import Standardizer, Units
 
 
 class BDeepNoiseClassifier(PosteriorChains, TableInputs, ClassifierMixin, BaseEstimator):
-    """Classification by a Bayesian neural network with noise in every layer (a deep probit).
+    """Classification by a Bayesian neural network with noise in every layer.
 
     Two classes, and ordered ones, are cut from one latent utility; of several classes the one with
-    the largest utility is seen.  Utilities are drawn from truncated normals within the sweep.
+    the largest utility is seen.  Utilities are drawn exactly within the sweep.
 
     Parameters
     ----------
@@ -32,7 +33,7 @@ class BDeepNoiseClassifier(PosteriorChains, TableInputs, ClassifierMixin, BaseEs
         Classes have an order, that of their sorted values or of the list; the cut points between
         them are learnt.
     link : {"probit", "logit"}
-        Noise between the utility and the class: normal, or logistic (two or ordered classes).
+        Noise between utilities and the class: normal, or logistic (softmax of several utilities).
     hidden, activation, prior, chains, warmup, draws, thin, paths, init, sampler, standardize,
     dtype, checkpoint, progress, random_state
         As of :class:`BDeepNoiseRegressor`.  X may hold NaN.
@@ -113,10 +114,9 @@ class BDeepNoiseClassifier(PosteriorChains, TableInputs, ClassifierMixin, BaseEs
         found = self._checkpoint_seed()
         seed = draw_seed(self.random_state) if found is None else found
         outcome = "ordered" if ordered else "choice"
-        if settings.one_of("link", self.link, LINKS) == "logit" and not ordered:
-            raise ValueError("link='logit' needs two classes or ordered ones; use link='probit'")
+        settings.one_of("link", self.link, LINKS)
         plan = settings.plan(params, seed, len(x), outcome, len(self.classes_), self.link)
-        seen = self._levels(labels[:, None]) if ordered else Choice(labels)
+        seen = self._seen_as(labels[:, None] if ordered else labels)
         self._begin(plan, self.units_.x.apply(x), _values(labels, outcomes), seen)
         self.seed_ = seed
         return self
@@ -143,8 +143,11 @@ class BDeepNoiseClassifier(PosteriorChains, TableInputs, ClassifierMixin, BaseEs
         place = {value: c for c, value in enumerate(classes.tolist())}
         return classes, np.array([place[value] for value in y.tolist()])
 
-    def _levels(self, level: np.ndarray) -> Levels:
-        return LogitLevels(level) if self.link == "logit" else Levels(level)
+    def _seen_as(self, labels: np.ndarray) -> Levels | Choice:
+        """Labels (N, 1) are levels of one utility, (N,) choices among several."""
+        if labels.ndim == 2:
+            return LogitLevels(labels) if self.link == "logit" else Levels(labels)
+        return LogitChoice(labels) if self.link == "logit" else Choice(labels)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of every class, in the order of ``classes_``; (N, C)."""
@@ -182,8 +185,7 @@ class BDeepNoiseClassifier(PosteriorChains, TableInputs, ClassifierMixin, BaseEs
         if np.dtype(kind).kind == "O":
             kind = object
         self.classes_ = np.array(header["classes"], dtype=kind)
-        if isinstance(self._seen, Levels):
-            self._seen = self._levels(self._seen.level)
+        self._seen = self._seen_as(jax.tree.leaves(self._seen)[0])
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

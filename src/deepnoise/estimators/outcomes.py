@@ -33,8 +33,11 @@ def between(lower: ArrayLike, upper: ArrayLike) -> Window:
         )
     wrong = np.argwhere(lower > upper)
     if len(wrong):
-        row = wrong[0][0]
-        raise ValueError(f"lower must not exceed upper; in row {row} it does")
+        place = tuple(wrong[0])
+        raise ValueError(
+            f"lower must not exceed upper; in row {place[0]} it does: "
+            f"{lower[place]:g} > {upper[place]:g}"
+        )
     if (np.isposinf(lower) | np.isneginf(upper)).any():
         raise ValueError("lower must be below inf, and upper above -inf")
     return Window(lower, upper)
@@ -102,12 +105,12 @@ def with_gaps(y: np.ndarray) -> np.ndarray | Window:
 
 
 def check_observed(y: np.ndarray | Window) -> None:
-    """An error if an outcome says nothing in any row."""
+    """An error if nothing was seen of an outcome in any row."""
     if isinstance(y, Window):
         known = np.isfinite(y.lower) | np.isfinite(y.upper)
         never = np.flatnonzero(~known.any(axis=0))
         if never.size:
-            raise ValueError(f"y: outcome {never[0]} was never observed")
+            raise ValueError(f"y: outcome {never[0]} was never observed; leave it out")
 
 
 def representative(y: np.ndarray | Window) -> np.ndarray:

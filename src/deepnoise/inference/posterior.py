@@ -35,7 +35,7 @@ class Plan:
     """Everything that, with the rows, determines the draws.
 
     ``outcome`` is "real", "ordered" (``levels`` of one) or "choice" (of one among ``levels``);
-    ``link`` is the noise through which ordered levels are seen.
+    ``link`` is the noise through which levels or the choice are seen.
     """
 
     hidden: tuple[int, ...]

@@ -18,6 +18,9 @@ LOG_2PI = 1.8378770664093453
 # Standardised ends of windows that are open: beyond any mass, with a square that is a float32.
 FAR = 1e18
 NODES = 24
+# Where the largest of several utilities may lie, in standard deviations around the largest mean.
+REACH = 8.0
+NODES_OF_CHOICE = 32
 # At least one in 13 is kept up to a standard deviation of 20: only NaN needs so many.
 LOGIT_TRIES = 2000
 
@@ -68,6 +71,21 @@ class Choice:
     """The class (N,) whose utility, one of the Q outcomes, is the largest."""
 
     chosen: Any
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class LogitChoice(Choice):
+    """The class whose utility plus Gumbel noise is the largest: P(c | y) = softmax(y)_c."""
+
+    def window(self, y: jax.Array, k) -> Window:
+        """Given the others, utility k plus logistic noise lies above or below the log of their sum.
+
+        softmax(y)_k = 1 / (1 + exp(cut - y_k)), cut = log Σ_{j≠k} exp(y_j).
+        """
+        cut = jax.nn.logsumexp(jnp.where(jnp.arange(y.shape[1]) == k, -jnp.inf, y), axis=1)
+        mine = self.chosen == k
+        return Window(jnp.where(mine, cut, -jnp.inf), jnp.where(mine, jnp.inf, cut))
 
 
 Seen = jax.Array | Window | Logit | Choice
@@ -166,18 +184,21 @@ def bounds(seen: Window | Choice, y: jax.Array, k) -> tuple[jax.Array, jax.Array
     return jnp.where(mine, others, -jnp.inf), jnp.where(mine, jnp.inf, largest)
 
 
-def y_given(k, mean, precision, seen: Window | Choice, y) -> TruncatedNormal:
-    """[y_k | y_-k, rest]: N(mean, precision⁻¹) given the other outcomes, within its bounds.
+def given_others(k, mean, precision, y) -> tuple[jax.Array, jax.Array]:
+    """Mean and variance (N,) of y_k given the other outcomes, y ~ N(mean, precision⁻¹).
 
     ``precision`` (Q, Q) is T_L⁻¹ given u_L, and (T_L + β_L Σ_{L-1} β_Lᵀ)⁻¹ where u_L is integrated.
     """
     row = jnp.take(precision, k, axis=0)
     own = jnp.take(row, k)
     pull = (y - mean) @ row - own * jnp.take(y - mean, k, axis=1)
-    lower, upper = bounds(seen, y, k)
-    return TruncatedNormal(
-        jnp.take(mean, k, axis=1) - pull / own, jnp.broadcast_to(1 / own, lower.shape), lower, upper
-    )
+    centre = jnp.take(mean, k, axis=1) - pull / own
+    return centre, jnp.broadcast_to(1 / own, centre.shape)
+
+
+def y_given(k, mean, precision, seen: Window | Choice, y) -> TruncatedNormal:
+    """[y_k | y_-k, rest]: normal given the other outcomes, within its bounds."""
+    return TruncatedNormal(*given_others(k, mean, precision, y), *bounds(seen, y, k))
 
 
 def redraw(key, mean, precision, seen: Window | Logit | Choice, y) -> jax.Array:
@@ -189,8 +210,13 @@ def redraw(key, mean, precision, seen: Window | Logit | Choice, y) -> jax.Array:
         return draw_logit(key, mean, 1 / jnp.sqrt(precision[0, 0]), seen.window)
 
     def one(k, y):
-        law = y_given(k, mean, precision, seen, y)
-        return y.at[:, k].set(law.sample(jax.random.fold_in(key, k)))
+        key_k = jax.random.fold_in(key, k)
+        if isinstance(seen, LogitChoice):
+            centre, variance = given_others(k, mean, precision, y)
+            draw = draw_logit(key_k, centre, jnp.sqrt(variance), seen.window(y, k))
+        else:
+            draw = y_given(k, mean, precision, seen, y).sample(key_k)
+        return y.at[:, k].set(draw)
 
     return one(0, y) if y.shape[1] == 1 else jax.lax.fori_loop(0, y.shape[1], one, y)
 
@@ -232,23 +258,25 @@ def hermite(dtype) -> tuple[np.ndarray, np.ndarray]:
 def log_choice(mean, variance) -> jax.Array:
     """log P(utility c is the largest) of independent N(mean_c, variance_c); (..., C) like mean.
 
-    Gauss-Hermite quadrature over the largest utility, to 1e-5 where the variances are alike, as
-    those of utilities are.
+    The trapezoidal rule over the largest utility, one grid for all classes: to 1e-6 where no
+    standard deviation is less than half of another, as those of utilities are.
     """
-    nodes, log_weights = hermite(mean.dtype)
     sd = jnp.sqrt(variance)
-    value = mean[..., None] + sd[..., None] * nodes
-    below = (value[..., None, :] - mean[..., None, :, None]) / sd[..., None, :, None]
-    own = jnp.eye(mean.shape[-1], dtype=bool)[..., None]
-    log_below = jnp.sum(jnp.where(own, 0, log_ndtr(jnp.where(own, 0, below))), axis=-2)
-    return jax.nn.logsumexp(log_below + log_weights, axis=-1)
+    top, widest = (jnp.max(a, axis=-1, keepdims=True) for a in (mean, sd))
+    grid = np.linspace(-REACH, REACH, NODES_OF_CHOICE)
+    value = top + widest * grid.astype(mean.dtype)
+    z = (value[..., None, :] - mean[..., None]) / sd[..., None]
+    log_below = log_ndtr(z)
+    log_others = jnp.sum(log_below, axis=-2, keepdims=True) - log_below
+    total = jax.nn.logsumexp(log_others - z**2 / 2, axis=-1)
+    return total + jnp.log(widest / sd) + float(np.log(grid[1] - grid[0]) - LOG_2PI / 2)
 
 
 def log_seen(mean, variance, seen: Window | Logit | Choice) -> jax.Array:
     """log probability of what was seen, y ~ N(mean, diag(variance)); (..., N).
 
     Logistic noise is integrated by Gauss-Hermite quadrature: to 1e-9 for variances up to 1, to 4e-5
-    at 4, and no longer to be trusted at 25.
+    at 4, and no longer to be trusted at 25.  Of softmax it is MacKay's approximation, for a start.
     """
     if isinstance(seen, Logit):
         nodes, log_weights = hermite(mean.dtype)
@@ -258,6 +286,9 @@ def log_seen(mean, variance, seen: Window | Logit | Choice) -> jax.Array:
         return jnp.sum(found, axis=-1)
     if isinstance(seen, Window):
         return jnp.sum(log_window(mean, variance, seen.lower, seen.upper), axis=-1)
-    log_probability = log_choice(mean, jnp.broadcast_to(variance, mean.shape))
+    if isinstance(seen, LogitChoice):
+        log_probability = jax.nn.log_softmax(mean / jnp.sqrt(1 + jnp.pi / 8 * variance))
+    else:
+        log_probability = log_choice(mean, jnp.broadcast_to(variance, mean.shape))
     chosen = jnp.broadcast_to(seen.chosen[:, None], (*mean.shape[:-1], 1))
     return jnp.take_along_axis(log_probability, chosen, axis=-1)[..., 0]

@@ -43,6 +43,11 @@ def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
     return value
 
 
+def devices(value: Any) -> int | str:
+    """A number of devices, or all there are."""
+    return "all" if isinstance(value, str) and value == "all" else count("devices", value, 1)
+
+
 def flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} must be True or False; got {value!r}")

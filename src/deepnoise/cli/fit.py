@@ -86,29 +86,29 @@ def fit(
     X, y = training_rows(read_table(data), columns, data, upper)
     own = beside(out, force)
     folder = checkpoint or own
-    party = meet()
-    from ..estimators.bdeepnoise import BDeepNoiseRegressor
+    with meet() as party:
+        from ..estimators.bdeepnoise import BDeepNoiseRegressor
 
-    model = BDeepNoiseRegressor(**settings, devices=party.devices, random_state=seed)
-    if not party.leads:
-        follow(model, lambda: model.fit(X, y), folder, data)
-        return
-    if not quiet:
-        remark_on_categories(X)
-    for place in dict.fromkeys((out, folder)):
-        make_folder(place)
-    remember(folder, columns)
-    try:
-        seconds = draw(model, lambda: model.fit(X, y), folder, data, quiet)
-        check_complete(model, settings["draws"], folder)
-        persist(model, out)
-    finally:
-        if folder != out and not has_model(out):
-            out.rmdir()
-    remember(out, columns)
-    if folder != out and checkpoint is None:
-        shutil.rmtree(folder)
-    summarise(model, out, seconds, as_json)
+        model = BDeepNoiseRegressor(**settings, devices=party.devices, random_state=seed)
+        if not party.leads:
+            follow(model, lambda: model.fit(X, y), folder, data)
+            return
+        if not quiet:
+            remark_on_categories(X)
+        for place in dict.fromkeys((out, folder)):
+            make_folder(place)
+        remember(folder, columns)
+        try:
+            seconds = draw(model, lambda: model.fit(X, y), folder, data, quiet)
+            check_complete(model, settings["draws"], folder)
+            persist(model, out)
+        finally:
+            if folder != out and not has_model(out):
+                out.rmdir()
+        remember(out, columns)
+        if folder != out and checkpoint is None:
+            shutil.rmtree(folder)
+        summarise(model, out, seconds, as_json)
 
 
 def training_rows(

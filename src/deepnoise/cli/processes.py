@@ -64,10 +64,21 @@ def process_options(command: Any) -> Any:
 
 @dataclass(frozen=True)
 class Party:
-    """The devices of a fit, and whether this process writes and shows."""
+    """The devices of a fit, and whether this process writes and shows.
+
+    If its work fails, the process leaves at once: Python's way out would wait for the others.
+    """
 
     devices: int | str
     leads: bool = True
+    alone: bool = True
+
+    def __enter__(self) -> "Party":
+        return self
+
+    def __exit__(self, _, error: BaseException | None, __) -> None:
+        if error is not None and not self.alone:
+            atexit.register(_leave, getattr(error, "exit_code", 1))
 
 
 def join(devices, processes, process_id: int | None, coordinator: str | None) -> Party:
@@ -106,17 +117,16 @@ def _met(coordinator: str | None, processes: int | None, process_id: int | None)
             f"the processes did not meet at {coordinator or 'their coordinator'} "
             f"within {SECONDS_TO_MEET} s ({first_line(str(error))})"
         ) from error
-    return Party("all", jax.process_index() == 0)
+    return Party("all", jax.process_index() == 0, alone=False)
 
 
 def lost(error: Exception, folder: Path, kept: bool) -> Failure:
-    """What to say where another process has stopped; Python's way out would wait for it."""
-    atexit.register(_leave)
+    """What to say where another process has stopped."""
     hint = f"start all again with: deepnoise resume {folder}" if kept else "nothing was kept"
     return Failure(f"{error}; {hint}")
 
 
-def _leave() -> None:
+def _leave(status: int) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(1)
+    os._exit(status)

@@ -30,13 +30,13 @@ def resume(model, draws, meet, quiet, as_json) -> None:
     kept, wanted = estimator.posterior_.run.n_draws, draws or estimator.posterior_.plan.draws
     if wanted <= kept:
         raise BadInput(f"{model} has {kept} draws a chain already: ask for more with --draws")
-    party = meet()
-    estimator.set_params(devices=party.devices)
-    if not party.leads:
-        follow(estimator, lambda: estimator.resume(wanted), model, str(model))
-        return
-    make_folder(model)
-    seconds = draw(estimator, lambda: estimator.resume(wanted), model, str(model), quiet)
-    check_complete(estimator, wanted, model)
-    persist(estimator, model)
-    summarise(estimator, model, seconds, as_json)
+    with meet() as party:
+        estimator.set_params(devices=party.devices)
+        if not party.leads:
+            follow(estimator, lambda: estimator.resume(wanted), model, str(model))
+            return
+        make_folder(model)
+        seconds = draw(estimator, lambda: estimator.resume(wanted), model, str(model), quiet)
+        check_complete(estimator, wanted, model)
+        persist(estimator, model)
+        summarise(estimator, model, seconds, as_json)

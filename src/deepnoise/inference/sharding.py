@@ -64,9 +64,9 @@ class Crew:
         try:
             yield
         except jax.errors.JaxRuntimeError as error:
-            if self.size == 1:
-                raise
             text = str(error).strip().partition("\n")[0]
+            if self.size == 1 or "RESOURCE_EXHAUSTED" in text:
+                raise
             raise LostProcessError(f"another process of this fit has stopped ({text})") from error
 
 

@@ -101,17 +101,20 @@ def exponents(timings: Iterable[Timing], base: Size) -> dict[str, tuple[list[int
 def bytes_a_sweep(size: Size, sampler: str) -> dict[str, int]:
     """Bytes of a chain that its devices add up, as the sums of Algorithm 1 and the move have them.
 
-    Sums of squares and Gram matrices are float64, gradients float32.  The Gram matrix of x is no
-    part of a sweep: it is made once for a call.
+    Sums of squares and Gram matrices are float64, gradients float32.  One number keeps the
+    factorisations in order.  Gradients are of β, γ, τ² and σ² below the last layer, and of the
+    covariance of y there; the log likelihood goes with them.
     """
     pairs = list(pairwise(size.widths))
-    units, hidden = sum(size.widths[1:]), size.K * size.L
-    crosses = sum(b * (a + 1) for a, b in pairs)
-    grams = sum((a + 1) ** 2 for a, _ in pairs[1:])
-    found = {"sums of squares": 8 * (units + hidden), "Gram": 8 * (grams + crosses)}
+    hidden, crosses = size.K * size.L, sum(b * (a + 1) for a, b in pairs)
+    found = {
+        "sums of squares": 8 * (2 * hidden + size.Q),
+        "Gram matrices": 8 * (sum((a + 1) ** 2 for a, _ in pairs) + crosses),
+        "order": 4,
+    }
     if sampler == "interweaved":
-        parameters = crosses + units + hidden
-        found["gradients"] = (LEAPFROGS + 1) * (4 * parameters + 8)
+        slopes = crosses + hidden + (hidden - size.K) + size.Q**2
+        found["gradients"] = (LEAPFROGS + 1) * (4 * slopes + 8)
     return found
 
 
@@ -123,9 +126,9 @@ class Network:
     bytes_a_second: float = 50e9
 
     def seconds(self, size: Size, sampler: str) -> float:
-        """Of a sweep: sums of squares, Gram matrices, and one gradient for each leapfrog."""
+        """Of a sweep: sums of squares, order, Gram matrices, and one gradient for each leapfrog."""
         if size.R == 1:
             return 0.0
-        sums = 2 + (LEAPFROGS + 1) * (sampler == "interweaved")
+        sums = 3 + (LEAPFROGS + 1) * (sampler == "interweaved")
         sent = 2 * (size.R - 1) / size.R * size.C * sum(bytes_a_sweep(size, sampler).values())
         return sums * self.latency + sent / self.bytes_a_second

@@ -6,44 +6,38 @@
 import json
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 
 from deepnoise.inference import posterior as chains
-from deepnoise.inference.posterior import Plan, Posterior
+from deepnoise.inference.posterior import Plan, Posterior, observed, placed
+from deepnoise.inference.runtime import numerics
+from deepnoise.inference.sampling import advance, chain_keys
+from deepnoise.inference.sharding import Layout
 from deepnoise.model.activation import hard_tanh
 from deepnoise.model.outcome import Window
 
-ROWS = 61
-MORE = 16
+HIDDEN = (3,)
+STEPS = 4
 
 
 def plan_of(sampler: str, dtype: str) -> Plan:
-    small = replace(Plan((3,), hard_tanh, 5).warmstart, steps=100)
-    return Plan(
-        (3,),
-        hard_tanh,
-        5,
-        chains=2,
-        warmup=20,
-        draws=8,
-        sampler=sampler,
-        dtype=dtype,
-        warmstart=small,
-    )
+    plan = Plan(HIDDEN, hard_tanh, 5, sampler=sampler, dtype=dtype, chains=2, warmup=20, draws=8)
+    return replace(plan, warmstart=replace(plan.warmstart, steps=100))
 
 
-def rows(gaps: bool = False):
-    """61 rows, which neither 2 nor 4 devices share evenly; with gaps, of x and in y."""
+def rows(count: int, gaps: bool = False):
+    """With gaps, of x and in y."""
     rng = np.random.default_rng(2)
-    x = rng.normal(size=(ROWS, 3))
-    y = np.tanh(x[:, :1]) + 0.1 * rng.normal(size=(ROWS, 1))
+    x = rng.normal(size=(count, 3))
+    y = np.tanh(x[:, :1]) + 0.1 * rng.normal(size=(count, 1))
     if not gaps:
         return x, y
     x[::7, 1] = np.nan
-    return x, Window(y, np.where(np.arange(ROWS)[:, None] % 5, y, np.inf))
+    return x, Window(y, np.where(np.arange(count)[:, None] % 5, y, np.inf))
 
 
 def apart(a, b) -> float:
@@ -60,33 +54,61 @@ def draw(posterior: Posterior, d: int):
 def compare(sampler: str, dtype: str, gaps: bool, devices: int | str) -> dict[str, Any]:
     """How far draws are from those of one device.
 
-    ``start`` is where the chains begin; ``whole`` the run from there, draw by draw; ``resumed``
-    what follows, both continued from the last state of one device.
+    ``start`` is where the chains begin; ``whole`` the run from there, draw by draw; ``steps`` each
+    next draw after the same state.
     """
-    plan, (x, y) = plan_of(sampler, dtype), rows(gaps)
+    # Neither 2 nor 4 devices share 61 rows evenly.
+    plan, (x, y) = plan_of(sampler, dtype), rows(61, gaps)
     one = chains.fit(plan, x, y)
     several = chains.fit(plan, x, y, devices=devices)
-    first = replace(one, run=one.run.whole())
-    more = plan.draws + MORE
-    here, there = (chains.resume(first, x, y, more, devices=d) for d in (1, devices))
-    return {
+    found = {
         "start": apart(several.start, one.start),
         "whole": [apart(draw(several, d), draw(one, d)) for d in range(plan.draws)],
-        "resumed": [apart(draw(there, d), draw(here, d)) for d in range(plan.draws, more)],
+    }
+    steps = []
+    for more in range(plan.draws + 1, plan.draws + 1 + STEPS):
+        one = replace(one, run=one.run.whole())
+        there = chains.resume(one, x, y, more, devices=devices)
+        one = chains.resume(one, x, y, more)
+        steps.append(apart(draw(there, -1), draw(one, -1)))
+    return {**found, "steps": steps}
+
+
+def exchanges(sampler: str) -> dict[str, int]:
+    """Bytes that the devices of a chain add up in a sweep: as counted, and as derived."""
+    sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+    from communication import exchanged
+    from scaling_model import Size, bytes_a_sweep
+
+    plan, (x, y) = replace(plan_of(sampler, "float32"), init="prior", chains=1), rows(4001)
+    layout = Layout.over(4, plan.chains, len(x))
+    with numerics():
+        posterior = chains.fit(replace(plan, warmup=0, draws=1), x, y, devices=4)
+        data = placed(plan, posterior.start, observed(plan, x, y), layout)
+        keys = layout.place_chains(chain_keys(plan.seed, 1))
+        now = keys, posterior.run.state, np.int64(0), np.int64(1), data
+        hlo = advance.lower(plan.kernel(), 1, *now, layout).compile().as_text()
+    size = Size(N=len(x), P=3, K=HIDDEN[0], L=len(HIDDEN), R=4)
+    return {
+        "counted": sum(bytes_ * times for _, _, bytes_, times in exchanged(hlo)),
+        "derived": sum(bytes_a_sweep(size, sampler).values()),
     }
 
 
 def main(cases: list[str], devices: int | str) -> None:
     for case in cases:
-        sampler, dtype, *gaps = case.split("-")
-        found = compare(sampler, dtype, bool(gaps), devices)
+        first, *rest = case.split("-")
+        if first == "exchanges":
+            found: dict[str, Any] = exchanges(*rest)
+        else:
+            found = compare(first, rest[0], "gaps" in rest, devices)
         if jax.process_index() == 0:
             print(json.dumps({"case": case, **found}), flush=True)
 
 
 if __name__ == "__main__":
     if sys.argv[1].startswith("localhost:"):
-        jax.distributed.initialize(sys.argv[1], 2, int(sys.argv[2]), heartbeat_timeout_seconds=20)
+        jax.distributed.initialize(sys.argv[1], 2, int(sys.argv[2]))
         main(sys.argv[3:], "all")
     else:
         main(sys.argv[1:], 4)

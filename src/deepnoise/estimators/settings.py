@@ -45,7 +45,12 @@ def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
 
 def devices(value: Any) -> int | str:
     """A number of devices, or all there are."""
-    return "all" if isinstance(value, str) and value == "all" else count("devices", value, 1)
+    if isinstance(value, str) and value == "all":
+        return "all"
+    try:
+        return count("devices", value, 1)
+    except ValueError:
+        raise ValueError(f"devices must be a number of devices or 'all'; got {value!r}") from None
 
 
 def flag(name: str, value: Any) -> bool:
@@ -91,6 +96,7 @@ def plan(
     link: str = "probit",
 ) -> Plan:
     """The plan of a fit of that many rows from the estimator's parameters."""
+    devices(params["devices"])
     begin = WarmStart.for_rows(rows)
     utilities = outcome != "real" and link == "probit"
     init = one_of("init", params["init"], INITS)

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 LEAPFROGS = 20
+CONSTANT = "Gram matrix of x"
 AXES = ("N", "P", "K", "L", "Q", "C")
 
 
@@ -102,14 +103,16 @@ def bytes_a_sweep(size: Size, sampler: str) -> dict[str, int]:
     """Bytes of a chain that its devices add up, as the sums of Algorithm 1 and the move have them.
 
     Sums of squares and Gram matrices are float64, gradients float32.  One number keeps the
-    factorisations in order.  Gradients are of β, γ, τ² and σ² below the last layer, and of the
+    factorisations in order.  The Gram matrix of x is the same in every sweep: some programs make it
+    once, before their loop.  Gradients are of β, γ, τ² and σ² below the last layer, and of the
     covariance of y there; the log likelihood goes with them.
     """
     pairs = list(pairwise(size.widths))
     hidden, crosses = size.K * size.L, sum(b * (a + 1) for a, b in pairs)
     found = {
         "sums of squares": 8 * (2 * hidden + size.Q),
-        "Gram matrices": 8 * (sum((a + 1) ** 2 for a, _ in pairs) + crosses),
+        "Gram matrices": 8 * (sum((a + 1) ** 2 for a, _ in pairs[1:]) + crosses),
+        CONSTANT: 8 * (size.P + 1) ** 2,
         "order": 4,
     }
     if sampler == "interweaved":

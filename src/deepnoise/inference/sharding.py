@@ -86,7 +86,7 @@ class Layout:
         """As many groups of devices as share out the chains evenly, rows split within a group."""
         crew, found = Crew.of(devices), chosen(devices)
         if len(found) == 1:
-            return cls(rows)
+            return ONE_DEVICE
         shape = (groups := gcd(chains, len(found)), len(found) // groups)
         axes = (AxisType.Auto, AxisType.Auto)
         return cls(rows, Mesh(np.array(found).reshape(shape), (CHAINS, ROWS), axes), crew)

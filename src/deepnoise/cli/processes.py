@@ -117,7 +117,15 @@ def _met(coordinator: str | None, processes: int | None, process_id: int | None)
             f"the processes did not meet at {coordinator or 'their coordinator'} "
             f"within {SECONDS_TO_MEET} s ({first_line(str(error))})"
         ) from error
+    _keep_output_ours()
     return Party("all", jax.process_index() == 0, alone=False)
+
+
+def _keep_output_ours() -> None:
+    """What libraries write to the standard output goes to the errors: a program may read ours."""
+    sys.stdout.flush()
+    sys.stdout = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
 
 
 def lost(error: Exception, folder: Path, kept: bool) -> Failure:

@@ -112,8 +112,4 @@ def main(cases: list[str], devices: int | str) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1].startswith("localhost:"):
-        jax.distributed.initialize(sys.argv[1], 2, int(sys.argv[2]))
-        main(sys.argv[3:], "all")
-    else:
-        main(sys.argv[1:], 4)
+    main(sys.argv[1:], 4)

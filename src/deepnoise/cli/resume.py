@@ -26,11 +26,11 @@ def resume(model, draws, meet, quiet, as_json) -> None:
 
     With any number of processes, whatever began it; each must see the folder.
     """
-    estimator = open_model(model, lazy=False)
-    kept, wanted = estimator.posterior_.run.n_draws, draws or estimator.posterior_.plan.draws
-    if wanted <= kept:
-        raise BadInput(f"{model} has {kept} draws a chain already: ask for more with --draws")
     with meet() as party:
+        estimator = open_model(model, lazy=False)
+        kept, wanted = estimator.posterior_.run.n_draws, draws or estimator.posterior_.plan.draws
+        if wanted <= kept:
+            raise BadInput(f"{model} has {kept} draws a chain already: ask for more with --draws")
         estimator.set_params(devices=party.devices)
         if not party.leads:
             follow(estimator, lambda: estimator.resume(wanted), model, str(model))

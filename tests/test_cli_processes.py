@@ -18,7 +18,10 @@ from tests.cli_toy import ROWS, error, fit, table
 from tests.inference.test_sharding import free_port
 
 ROOT = Path(__file__).parents[1]
-SMALL = "--hidden 3 --chains 1 --warmup 8 --thin 1 --sampler gibbs --init prior --dtype float64"
+WARMUP = 8
+SMALL = (
+    f"--hidden 3 --chains 1 --warmup {WARMUP} --thin 1 --sampler gibbs --init prior --dtype float64"
+)
 FIT = [*SMALL.split(), "--target", "y", "--drop", "id"]
 
 MISTAKES = {
@@ -118,5 +121,11 @@ def test_a_process_dies_and_the_fit_goes_on_with_the_same_draws(tmp_path):
     unbroken = draws(whole)
     for after, before in zip(draws(model), unbroken, strict=True):
         np.testing.assert_array_equal(after, before)
+    # Another number of processes adds in another order: the draw after the same state is the same
+    # to rounding, those after it follow other roundings.
+    first = kept - WARMUP
     for after, before in zip(draws(other), unbroken, strict=True):
-        np.testing.assert_allclose(after, before, rtol=0, atol=1e-12 * np.max(np.abs(before)))
+        assert after.shape == before.shape
+        np.testing.assert_array_equal(after[:, :first], before[:, :first])
+        scale = np.max(np.abs(before))
+        np.testing.assert_allclose(after[:, first], before[:, first], rtol=0, atol=1e-12 * scale)

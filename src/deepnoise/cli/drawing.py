@@ -10,6 +10,7 @@ import click
 
 from .app import Failure, echo_json, note
 from .models import TABLE
+from .processes import lost
 from .progress import duration, end_line, watch
 from .tables import located
 
@@ -42,6 +43,7 @@ def discard_empty(folder: Path) -> None:
 def draw(model: Any, action: Callable[[], Any], folder: Path, source: str, quiet: bool) -> float:
     """Run ``action``, which draws and writes checkpoints to the folder; the seconds it took."""
     from ..inference.array_file import ModelFileError
+    from ..inference.sharding import LostProcessError
 
     model.set_params(checkpoint=str(folder), progress=False if quiet else watch(model))
     if not quiet:
@@ -54,11 +56,26 @@ def draw(model: Any, action: Callable[[], Any], folder: Path, source: str, quiet
         end_line()
         kept = f"continue with: deepnoise resume {folder}" if has_model(folder) else "nothing kept"
         raise Failure(f"interrupted during warm-up; {kept}") from None
+    except LostProcessError as error:
+        end_line()
+        raise lost(error, folder, has_model(folder)) from error
     except ModelFileError as error:
         raise Failure(str(error)) from error
     finally:
         discard_empty(folder)
     return time.monotonic() - began
+
+
+def follow(model: Any, action: Callable[[], Any], folder: Path, source: str) -> None:
+    """Run ``action`` beside the process that draws, writes and shows."""
+    from ..inference.sharding import LostProcessError
+
+    model.set_params(checkpoint=str(folder), progress=False)
+    try:
+        with located(source):
+            action()
+    except LostProcessError as error:
+        raise lost(error, folder, has_model(folder)) from error
 
 
 def check_complete(model: Any, wanted: int, folder: Path) -> None:

@@ -9,8 +9,9 @@ import click
 
 from . import options
 from .app import BadInput, Command, note
-from .drawing import check_complete, draw, has_model, make_folder, persist, summarise
+from .drawing import check_complete, draw, follow, has_model, make_folder, persist, summarise
 from .models import Columns, remember
+from .processes import process_options
 from .tables import called, listed, numbers_of, read_table
 
 if TYPE_CHECKING:
@@ -72,40 +73,46 @@ def chain_options(command: Any) -> Any:
 @chain_options
 @click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of everything random.")
 @click.option("--checkpoint", type=click.Path(path_type=Path), help="Checkpoints, if not in --out.")
+@process_options
 @options.force
 @options.quiet
 @options.as_json
 def fit(
-    data, target, upper, out, drop, seed, checkpoint, force, quiet, as_json, **settings
+    data, target, upper, out, drop, seed, checkpoint, meet, force, quiet, as_json, **settings
 ) -> None:
     """Learn the density of a column given the others.
 
     Text columns are categories, and features may be missing. Chains are written to the folder
     while they run: after Ctrl-C, a crash or a power cut, "deepnoise resume" goes on from there.
+    Several processes may fit together: each is started with the same data and options.
     """
     columns = Columns(target, (*drop, upper) if upper else drop)
     X, y = training_rows(read_table(data), columns, data, upper)
     own = beside(out, force)
     folder = checkpoint or own
-    if not quiet:
-        remark_on_categories(X)
-    from ..estimators.bdeepnoise import BDeepNoiseRegressor
+    with meet() as party:
+        from ..estimators.bdeepnoise import BDeepNoiseRegressor
 
-    model = BDeepNoiseRegressor(**settings, random_state=seed)
-    for place in dict.fromkeys((out, folder)):
-        make_folder(place)
-    remember(folder, columns)
-    try:
-        seconds = draw(model, lambda: model.fit(X, y), folder, data, quiet)
-        check_complete(model, settings["draws"], folder)
-        persist(model, out)
-    finally:
-        if folder != out and not has_model(out):
-            out.rmdir()
-    remember(out, columns)
-    if folder != out and checkpoint is None:
-        shutil.rmtree(folder)
-    summarise(model, out, seconds, as_json)
+        model = BDeepNoiseRegressor(**settings, devices=party.devices, random_state=seed)
+        if not party.leads:
+            follow(model, lambda: model.fit(X, y), folder, data)
+            return
+        if not quiet:
+            remark_on_categories(X)
+        for place in dict.fromkeys((out, folder)):
+            make_folder(place)
+        remember(folder, columns)
+        try:
+            seconds = draw(model, lambda: model.fit(X, y), folder, data, quiet)
+            check_complete(model, settings["draws"], folder)
+            persist(model, out)
+        finally:
+            if folder != out and not has_model(out):
+                out.rmdir()
+        remember(out, columns)
+        if folder != out and checkpoint is None:
+            shutil.rmtree(folder)
+        summarise(model, out, seconds, as_json)
 
 
 def training_rows(

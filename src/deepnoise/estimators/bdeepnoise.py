@@ -57,6 +57,9 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
         Fit in units in which every column has mean 0 and standard deviation 1.
     dtype : {"float32", "float64"}
         Precision of the chains; predictions are float64.
+    devices : int or "all"
+        Devices of this process over which chains and rows are spread, or all devices of all
+        processes of one program of ``jax.distributed``, each of which makes the same calls.
     checkpoint : path, optional
         Folder to which the chains are written every few seconds; a fit that it holds, of the same
         data and settings, is continued.
@@ -108,6 +111,7 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
         sampler="interweaved",
         standardize=True,
         dtype="float32",
+        devices=1,
         checkpoint=None,
         progress=None,
         random_state=None,
@@ -126,6 +130,7 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
         self.sampler = sampler
         self.standardize = standardize
         self.dtype = dtype
+        self.devices = devices
         self.checkpoint = checkpoint
         self.progress = progress
         self.random_state = random_state

@@ -1,5 +1,6 @@
 """An estimator's chains: run, continued, kept, saved, and what predictions draw from them."""
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from ..inference import posterior as chains_of
 from ..inference.diagnostics import Diagnostics
 from ..inference.posterior import Plan, Posterior
 from ..inference.runtime import numerics
+from ..inference.sharding import Crew
 from ..model.covariates import InputLaw, input_prior, inputs_given
 from ..model.outcome import Window
 from ..prediction.familiarity import Familiarity, familiarity
@@ -31,8 +33,9 @@ PATHS_A_DRAW = 64
 
 
 class PosteriorChains:
-    """Chains of an estimator that has the parameters ``checkpoint``, ``progress`` and ``paths``."""
+    """Chains of an estimator that has the parameters that are declared here."""
 
+    devices: Any
     checkpoint: Any
     progress: Any
     paths: int
@@ -70,26 +73,30 @@ class PosteriorChains:
 
     def _run(self, plan: Plan, posterior: Posterior | None = None) -> None:
         """Draw, from the start, from a checkpoint or from ``posterior`` on, and keep the result."""
-        save = None
+        save, crew = None, Crew.of(self.devices)
         if self.checkpoint is not None:
             header = estimator_header(self, plan.seed)
-            save = Checkpointer(self.checkpoint, plan, header, files.row_arrays(self))
+            save = Checkpointer(self.checkpoint, plan, header, files.row_arrays(self), crew)
             posterior = save.found if posterior is None else posterior
-        with reporting(self.progress) as report:
-            on_segment = _after_segments(plan, save, report)
-            if posterior is None:
-                posterior = chains_of.fit(plan, self._x, self._seen, on_segment)
-            else:
-                posterior = chains_of.resume(posterior, self._x, self._seen, plan.draws, on_segment)
-        self._keep(posterior)
-        if save is not None:
-            save.header = estimator_header(self, plan.seed)
-            save(posterior, last=True)
+        with crew.working(), reporting(self.progress if crew.leads else False) as report:
+            if crew.size > 1:
+                digest = _digest(plan, posterior, files.row_arrays(self))
+                crew.check_same(digest, "rows, settings or checkpoints")
+            self._keep(self._drawn(plan, posterior, _after_segments(plan, save, report)))
+            if save is not None:
+                save.header = estimator_header(self, plan.seed)
+                save(self.posterior_, last=True)
+
+    def _drawn(self, plan: Plan, posterior: Posterior | None, on_segment) -> Posterior:
+        x, seen, devices = self._x, self._seen, settings.devices(self.devices)
+        if posterior is None:
+            return chains_of.fit(plan, x, seen, on_segment, devices)
+        return chains_of.resume(posterior, x, seen, plan.draws, on_segment, devices)
 
     def _keep(self, posterior: Posterior) -> None:
         # Arrays of JAX lose their 64 bits when pickled: numpy's do not.
-        start, state = jax.tree.map(np.asarray, (posterior.start, posterior.run.state))
-        posterior = replace(posterior, start=start, run=replace(posterior.run, state=state))
+        start = jax.tree.map(np.asarray, posterior.start)
+        posterior = replace(posterior, start=start, run=posterior.run.whole())
         if not all(np.isfinite(a).all() for a in jax.tree.leaves(posterior.draws)):
             raise ValueError("the chains left the range of numbers; try dtype='float64'")
         self.posterior_ = posterior
@@ -154,6 +161,15 @@ def windows_of(plan: Plan, y: np.ndarray | Window) -> Window | None:
     if not isinstance(y, Window):
         return None
     return Window(y.lower.astype(plan.dtype), y.upper.astype(plan.dtype))
+
+
+def _digest(plan: Plan, posterior: Posterior | None, rows: dict[str, np.ndarray]) -> int:
+    """A number that tells fits apart: of other settings, other rows or another stage."""
+    stage = -1 if posterior is None else posterior.run.t
+    digest = hashlib.sha256(f"{plan} {stage}".encode())
+    for values in rows.values():
+        digest.update(np.ascontiguousarray(values).tobytes())
+    return int.from_bytes(digest.digest()[:7])
 
 
 def _after_segments(plan: Plan, save, report):

@@ -16,6 +16,7 @@ from ..inference.array_file import ModelFileError
 from ..inference.model_folder import HEADER, check_writable, current_header, to_json
 from ..inference.posterior import Plan, Posterior
 from ..inference.priors import PriorSpec
+from ..inference.sharding import ALONE, Crew
 from ..inference.storage import EMPTY
 from ..model.activation import PiecewiseLinear
 
@@ -60,7 +61,8 @@ class Checkpointer:
 
     ``found`` is the fit that the folder already holds, to be continued.  A folder that holds
     another fit, or that cannot be written, is refused.  A write that fails is an error only if it
-    is the first: later ones must not cost what the chains have drawn.
+    is the first: later ones must not cost what the chains have drawn.  Of several processes, the
+    leader says when, all hand over their rows, and the leader writes.
     """
 
     def __init__(
@@ -69,11 +71,14 @@ class Checkpointer:
         plan: Plan,
         header: dict[str, Any],
         rows: dict[str, np.ndarray],
+        crew: Crew = ALONE,
     ):
         stored = _stored(Path(folder))
         if stored is not None:
             _refuse_other(Path(folder), stored, plan, header, rows)
-        check_writable(Path(folder))
+        if crew.leads:
+            check_writable(Path(folder))
+        self._crew = crew
         self.found = None if stored is None else replace(stored.posterior, plan=plan)
         self._folder, self.header, self._rows = Path(folder), header, {"rows": rows}
         self._known = EMPTY if stored is None else stored.manifest
@@ -84,7 +89,11 @@ class Checkpointer:
         began = time.monotonic()
         ahead = posterior.run.t - self._sweeps
         to_join = last and ahead == 0 and len(self._known.blocks) > 1
-        if not (ahead > 0 or to_join) or not (last or began >= self._next):
+        due = (ahead > 0 or to_join) and (last or began >= self._next)
+        if not self._crew.agreed(due):
+            return
+        posterior = replace(posterior, run=posterior.run.whole())
+        if not self._crew.leads:
             return
         known = replace(self._known, blocks=()) if last else self._known
         try:

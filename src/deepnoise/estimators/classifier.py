@@ -69,6 +69,7 @@ class BDeepNoiseClassifier(PosteriorChains, TableInputs, ClassifierMixin, BaseEs
         sampler="interweaved",
         standardize=True,
         dtype="float32",
+        devices=1,
         checkpoint=None,
         progress=None,
         random_state=None,
@@ -87,6 +88,7 @@ class BDeepNoiseClassifier(PosteriorChains, TableInputs, ClassifierMixin, BaseEs
         self.sampler = sampler
         self.standardize = standardize
         self.dtype = dtype
+        self.devices = devices
         self.checkpoint = checkpoint
         self.progress = progress
         self.random_state = random_state

@@ -40,8 +40,8 @@ NETWORKS = {
 def save(estimator: Any, path: Path | str) -> None:
     """Write a fitted estimator to a folder, replacing a model that is there, all at once.
 
-    Of the parameters, ``checkpoint``, a ``progress`` that is a function and a ``random_state``
-    that is no number are not kept.
+    Of the parameters, ``checkpoint``, ``devices``, a ``progress`` that is a function and a
+    ``random_state`` that is no number are not kept.
     """
     check_is_fitted(estimator)
     header = estimator_header(estimator, estimator.seed_)
@@ -143,8 +143,8 @@ def _made(header: dict[str, Any], classes: dict[str, str]) -> Any:
 
 
 def _params(raw: dict[str, Any]) -> dict[str, Any]:
-    """Parameters as a user would give them; the folder of checkpoints stays with who saved."""
-    params = {name: value for name, value in raw.items() if name != "checkpoint"}
+    """Parameters as a user would give them; where it was fitted stays with who saved."""
+    params = {name: v for name, v in raw.items() if name not in ("checkpoint", "devices")}
     if isinstance(params["activation"], dict):
         params["activation"] = piecewise_linear(**params["activation"])
     if isinstance(params.get("prior"), dict):

@@ -43,6 +43,16 @@ def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
     return value
 
 
+def devices(value: Any) -> int | str:
+    """A number of devices, or all there are."""
+    if isinstance(value, str) and value == "all":
+        return "all"
+    try:
+        return count("devices", value, 1)
+    except ValueError:
+        raise ValueError(f"devices must be a number of devices or 'all'; got {value!r}") from None
+
+
 def flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} must be True or False; got {value!r}")
@@ -86,6 +96,7 @@ def plan(
     link: str = "probit",
 ) -> Plan:
     """The plan of a fit of that many rows from the estimator's parameters."""
+    devices(params["devices"])
     hidden = widths(params["hidden"])
     begin = WarmStart.usual(rows, len(hidden))
     utilities = outcome != "real" and link == "probit"

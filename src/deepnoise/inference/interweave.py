@@ -86,7 +86,7 @@ def log_prior(position: Theta, prior: Prior) -> jax.Array:
 def log_likelihood(theta: Theta, noises: Noises, x, y: Seen, h: PiecewiseLinear) -> jax.Array:
     """log N(y; β_L h(v_{L-1}) + γ_L, T_L + β_L Σ_{L-1} β_Lᵀ), or its mass, summed over rows."""
     top = h(rebuild(theta, noises, x, h).v[-1]) if theta.L else x
-    return jnp.sum(last_log_likelihood(theta, top, y))
+    return jnp.sum(last_log_likelihood(theta, top, y), dtype=float)
 
 
 def log_scale_mixture(weight: jax.Array, law: InverseGamma) -> jax.Array:

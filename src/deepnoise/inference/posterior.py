@@ -16,6 +16,7 @@ from .kernels import GibbsKernel, InterweavedKernel
 from .priors import PriorSpec, build_prior, with_utility_noise
 from .runtime import numerics
 from .sampling import CHAIN_AXES, Run, chain_keys, sample
+from .sharding import ONE_DEVICE, Layout
 from .unseen import Data
 from .warmstart import WarmStart
 
@@ -25,7 +26,7 @@ OUTCOMES = ("real", "ordered", "choice")
 LINKS = ("probit", "logit")
 # Sweep t of a chain uses fold_in(key, t); these t are kept for its start, its first latents and
 # its first completion of what was not seen.
-RESERVED = (2**32 - 1, 2**32 - 2, 2**32 - 3)
+START, LATENTS, COMPLETION = 2**32 - 1, 2**32 - 2, 2**32 - 3
 # Chain c uses fold_in(key(seed), c); this number is no chain's (nor the prediction's, 2**32 - 1).
 FOLDS = 2**32 - 2
 
@@ -121,29 +122,42 @@ class Posterior:
         return jax.tree.map(lambda a: a.reshape(-1, *a.shape[2:]), self.draws)
 
 
-def observed(plan: Plan, x: np.ndarray, y: Any) -> tuple[jax.Array, Any, Missing | None]:
+def observed(plan: Plan, x: np.ndarray, y: Any) -> tuple[np.ndarray, Any, Missing | None]:
     """Rows as a chain sees them: x (N, P) with its NaN taken out, y or what was seen of it."""
     gaps = np.isnan(x)
     rows = np.flatnonzero(gaps.any(axis=1))
     missing = Missing(jnp.asarray(rows), jnp.asarray(gaps[rows])) if rows.size else None
 
     def converted(a):
-        return jnp.asarray(a, plan.dtype if np.asarray(a).dtype.kind == "f" else int)
+        return np.asarray(a, plan.dtype if np.asarray(a).dtype.kind == "f" else int)
 
-    return jnp.asarray(np.where(gaps, 0, x), plan.dtype), jax.tree.map(converted, y), missing
+    return np.where(gaps, 0, x).astype(plan.dtype), jax.tree.map(converted, y), missing
 
 
 def fit(
-    plan: Plan, x: np.ndarray, y: Any, on_segment: Callable[[Posterior], None] | None = None
+    plan: Plan,
+    x: np.ndarray,
+    y: Any,
+    on_segment: Callable[[Posterior], None] | None = None,
+    devices: int | str = 1,
 ) -> Posterior:
     """Draw from the posterior of rows x (N, P), NaN where missing, and of y (N, Q) or Seen of it.
 
-    Both are standardised by the caller.
+    Both are standardised by the caller.  ``devices`` as in :func:`resume`.
     """
+    layout = Layout.over(devices, plan.chains, len(x))
     with numerics():
         rows = observed(plan, x, y)
-        start, state = jax.jit(begin, static_argnums=0)(plan.program(), plan.seed, *rows)
-        return resume(Posterior(plan, start, Run(state, 0)), x, y, plan.draws, on_segment)
+        # On one device: gradient fits use a few rows at a time, and other sums than those of one
+        # device would lead them elsewhere.
+        start = jax.jit(begin_start, static_argnums=0)(plan.program(), plan.seed, *rows)
+        start, complete = layout.crew.agreed(start)
+        data = placed(plan, start, rows, layout)
+        begun = layout.place_chains({"start": start, "unseen": complete})
+        compiled = jax.jit(begin_state, static_argnums=(0, 1))
+        state = compiled(plan.program(), layout, plan.seed, begun, data)
+        posterior = Posterior(plan, start, Run(state, 0, layout=layout))
+        return draw_more(posterior, data, plan.draws, on_segment)
 
 
 def resume(
@@ -152,40 +166,73 @@ def resume(
     y: Any,
     draws: int,
     on_segment: Callable[[Posterior], None] | None = None,
+    devices: int | str = 1,
 ) -> Posterior:
-    """Continue until ``draws`` draws a chain are kept; equals a run that never stopped."""
-    plan = posterior.plan
+    """Continue until ``draws`` draws a chain are kept; equals a run that never stopped.
+
+    ``devices`` of this process share the work, or "all" devices of all processes of this program,
+    each of which calls this with the same arguments.
+    """
+    plan, run = posterior.plan, posterior.run
+    layout = Layout.over(devices, plan.chains, len(x))
     with numerics():
-        rows, seen, missing = observed(plan, x, y)
-        data = Data(rows, seen, chain_priors(plan, posterior.start.theta, rows, seen), missing)
-        keys = chain_keys(plan.seed, plan.chains)
+        data = placed(plan, posterior.start, observed(plan, x, y), layout)
+        run = replace(run, state=layout.place_chains(run.state), layout=layout)
+        return draw_more(replace(posterior, run=run), data, draws, on_segment)
 
-        def report(run: Run) -> None:
-            if on_segment is not None:
-                on_segment(replace(posterior, run=run))
 
-        run = sample(
-            plan.kernel(), keys, posterior.run, data, plan.warmup, draws, plan.thin, report
-        )
-        return replace(posterior, run=run)
+def placed(plan: Plan, start: Start, rows, layout: Layout) -> Data:
+    """Observed rows, with the prior of every chain, where the layout wants them."""
+    x, y, missing = rows
+    prior = layout.place_chains(chain_priors(plan, start.theta, x, y))
+    x, y = layout.place_rows((x, y))
+    return Data(x, y, prior, layout.place_all(missing))
+
+
+def draw_more(posterior: Posterior, data: Data, draws: int, on_segment) -> Posterior:
+    """The posterior with ``draws`` draws a chain."""
+    plan, run = posterior.plan, posterior.run
+    keys = run.layout.place_chains(chain_keys(plan.seed, plan.chains))
+
+    def report(run: Run) -> None:
+        if on_segment is not None:
+            on_segment(replace(posterior, run=run))
+
+    run = sample(plan.kernel(), keys, run, data, plan.warmup, draws, plan.thin, report)
+    return replace(posterior, run=run)
 
 
 def begin(
     plan: Plan, seed: jax.Array | int, x: jax.Array, y: Any, missing: Missing | None = None
 ) -> tuple[Start, Any]:
     """Where the chains start, and their state there.  Pure: may be mapped over data sets."""
-    keys = chain_keys(seed, plan.chains)
-    key_start, key_state, key_unseen = jax.vmap(
-        lambda key: [jax.random.fold_in(key, t) for t in RESERVED], out_axes=0
-    )(keys)
+    start, complete = begin_start(plan, seed, x, y, missing)
+    data = Data(x, y, chain_priors(plan, start.theta, x, y), missing)
+    begun = {"start": start, "unseen": complete}
+    return start, begin_state(plan, ONE_DEVICE, seed, begun, data)
+
+
+def begin_start(plan: Plan, seed, x, y, missing=None) -> tuple[Start, unseen.Unseen]:
+    """Where the chains start, and what each thinks of the data that were not seen."""
+    key_start, key_unseen = (_reserved_keys(plan, seed, t) for t in (START, COMPLETION))
     fold_key = jax.random.fold_in(jax.random.key(seed), FOLDS)
     rows = Data(x, y, None, missing)  # type: ignore[arg-type]
     outcomes = plan.widths(x, y)[-1]
     complete = jax.vmap(lambda key: unseen.begin(key, rows, outcomes, plan.levels))(key_unseen)
-    start = find_start(plan, fold_key, key_start, rows, complete)
-    data = Data(x, y, chain_priors(plan, start.theta, x, y), missing)
+    return find_start(plan, fold_key, key_start, rows, complete), complete
+
+
+def begin_state(plan: Plan, layout: Layout, seed, begun: dict[str, Any], data: Data) -> Any:
+    """The state of every chain at its start."""
+    begun, data = layout.trimmed(begun, data)
+    start, complete = begun["start"], begun["unseen"]
     init = jax.vmap(plan.kernel().init, in_axes=(0, 0, 0, CHAIN_AXES, 0))
-    return start, init(key_state, start.theta, start.scales, data, complete)
+    keys = _reserved_keys(plan, seed, LATENTS)
+    return layout.padded(init(keys, start.theta, start.scales, data, complete))
+
+
+def _reserved_keys(plan: Plan, seed, t: int) -> jax.Array:
+    return jax.vmap(lambda key: jax.random.fold_in(key, t))(chain_keys(seed, plan.chains))
 
 
 def find_start(plan: Plan, fold_key, keys, rows: Data, complete: unseen.Unseen) -> Start:

@@ -6,7 +6,7 @@ resumed, cut into other segments or given more chains draws the same numbers.
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -15,6 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..model.network import Theta
+from .runtime import numerics
+from .sharding import ONE_DEVICE, Layout
 from .unseen import NOTHING, Beside, Data
 
 SEGMENT = 64
@@ -31,10 +33,16 @@ class Run:
     t: int
     draws: Theta | None = None
     beside: Beside = NOTHING
+    layout: Layout = field(default=ONE_DEVICE, metadata={"static": True})
 
     @property
     def n_draws(self) -> int:
         return 0 if self.draws is None else self.draws.beta[0].shape[1]
+
+    def whole(self) -> "Run":
+        """The run with its state gathered in memory; every process of the fit must ask."""
+        with numerics():
+            return replace(self, state=self.layout.whole(self.state), layout=ONE_DEVICE)
 
 
 def chain_keys(seed: jax.Array | int, chains: int) -> jax.Array:
@@ -42,8 +50,8 @@ def chain_keys(seed: jax.Array | int, chains: int) -> jax.Array:
     return jax.vmap(partial(jax.random.fold_in, jax.random.key(seed)))(jnp.arange(chains))
 
 
-@partial(jax.jit, static_argnums=(0, 1))
-def advance(kernel, thin: int, keys, state, t, count, data):
+@partial(jax.jit, static_argnums=(0, 1, 7))
+def advance(kernel, thin: int, keys, state, t, count, data, layout: Layout = ONE_DEVICE):
     """``count`` <= SEGMENT draws, ``thin`` sweeps apart, for every chain, after sweep t.
 
     Counts are traced: one compilation serves warm-up, every segment and every resume.
@@ -65,7 +73,9 @@ def advance(kernel, thin: int, keys, state, t, count, data):
         empty = jax.tree.map(lambda a: jnp.zeros((SEGMENT, *a.shape), a.dtype), kept_of(state))
         return jax.lax.fori_loop(0, count, body, (state, empty))
 
-    return jax.vmap(one_chain, in_axes=(0, 0, CHAIN_AXES))(keys, state, data)
+    state, data = layout.trimmed(state, data)
+    state, kept = jax.vmap(one_chain, in_axes=(0, 0, CHAIN_AXES))(keys, state, data)
+    return layout.padded(state), layout.everywhere(kept)
 
 
 def sample(
@@ -83,26 +93,27 @@ def sample(
     ``on_segment`` sees the run after every segment (progress, checkpoints).  Ctrl-C between two
     segments ends the run early with everything drawn so far, if anything was kept.
     """
-    size, buffer = 1, None
+    size, buffer, crew = 1, None, run.layout.crew
     try:
         while run.t < warmup or run.n_draws < draws:
             warming = run.t < warmup
             # A warm-up that is no multiple of thin overshoots by less than one draw's sweeps.
             left = -(-(warmup - run.t) // thin) if warming else draws - run.n_draws
-            count = min(size, left, SEGMENT)
+            count = int(crew.agreed(min(size, left, SEGMENT)))
             began = time.perf_counter()
-            t, n = np.int64(run.t), np.int64(count)
-            state, new = jax.block_until_ready(advance(kernel, thin, keys, run.state, t, n, data))
+            now = keys, run.state, np.int64(run.t), np.int64(count), data
+            state, new = jax.block_until_ready(advance(kernel, thin, *now, run.layout))
             kept = run.draws, run.beside
             if not warming:
                 buffer = buffer or _with_room(run, new, draws)
                 kept = _placed(buffer, new, run.n_draws, count)
-            run = Run(state, run.t + count * thin, *kept)
+            run = Run(state, run.t + count * thin, *kept, run.layout)
             if on_segment is not None:
                 on_segment(run)
             size = _next_size(size, count, time.perf_counter() - began)
     except KeyboardInterrupt:
-        if not run.n_draws:
+        # Several processes cannot know that all were interrupted after the same segment.
+        if not run.n_draws or crew.size > 1:
             raise
     return run
 

@@ -12,6 +12,7 @@ from ..model.network import Scales, Theta
 from .array_file import Layout
 from .posterior import Plan, Posterior, Start
 from .runtime import numerics
+from .sharding import ROW_PARTS
 from .unseen import Beside, Data, Unseen
 
 FLOATS = ("float32", "float64")
@@ -33,9 +34,8 @@ class Sizes:
     @classmethod
     def of(cls, posterior: Posterior) -> "Sizes":
         theta, state = posterior.start.theta, named(posterior.run.state)
-        kept = ("latents.", "unseen.x", "unseen.y")
-        rows = [a.shape[1] for name, a in state.items() if any(part in name for part in kept)]
-        gaps, hidden = (int(any(part in name for name in state)) for part in kept[1:])
+        rows = [a.shape[1] for name, a in state.items() if any(part in name for part in ROW_PARTS)]
+        gaps, hidden = (int(any(part in name for name in state)) for part in ROW_PARTS[1:])
         widths = theta.beta[0].shape[-1], theta.gamma[-1].shape[-1]
         return cls(max(rows, default=0), *widths, gaps, hidden)
 

@@ -75,4 +75,5 @@ def xi2_given(gamma, bias: InverseGamma) -> InverseGamma:
 
 
 def _after_rows(prior: InverseGamma, residual: jax.Array) -> InverseGamma:
-    return prior.updated(residual.shape[0], jnp.sum(residual**2, axis=0))
+    total = jnp.sum(residual**2, axis=0, dtype=float)
+    return prior.updated(residual.shape[0], total.astype(residual.dtype))

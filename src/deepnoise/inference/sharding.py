@@ -1,0 +1,194 @@
+"""Where arrays lie when a fit is spread over devices: chains by rows, Theta on all of a chain's.
+
+The chain's code does not know: the compiler splits what is done row by row and adds up what is
+summed over rows.  Outside compiled code rows are padded to equal shares; inside, the padding is cut
+off again and the compiler sees the true number of rows, so that nothing has to be weighted.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from math import gcd
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.experimental import multihost_utils
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
+
+from .runtime import numerics
+
+CHAINS, ROWS = "chains", "rows"
+# Parts of a chain's state with one entry for each row; the chain is the axis before.
+ROW_PARTS = ("latents.", "unseen.x", "unseen.y")
+
+
+class LostProcessError(RuntimeError):
+    """Another process of the same fit has stopped."""
+
+
+@dataclass(frozen=True)
+class Crew:
+    """The processes that make one fit together; usually one."""
+
+    size: int = 1
+    rank: int = 0
+
+    @classmethod
+    def of(cls, devices: int | str) -> "Crew":
+        return cls(jax.process_count(), jax.process_index()) if devices == "all" else cls()
+
+    @property
+    def leads(self) -> bool:
+        """Whether this is the process that writes and shows."""
+        return self.rank == 0
+
+    def agreed(self, tree: Any) -> Any:
+        """What the leader has, in every process."""
+        if self.size == 1:
+            return tree
+        with numerics():
+            return jax.tree.map(np.asarray, multihost_utils.broadcast_one_to_all(tree))
+
+    def check_same(self, digest: int, what: str) -> None:
+        """An error in every process unless all have the same digest."""
+        with numerics():
+            found = multihost_utils.process_allgather(np.int64(digest))
+        if len(np.unique(found)) > 1:
+            raise ValueError(f"{what} differ between the processes of this fit")
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """Failed communication as an error that says what happened."""
+        try:
+            yield
+        except jax.errors.JaxRuntimeError as error:
+            text = str(error).strip().partition("\n")[0]
+            if self.size == 1 or "RESOURCE_EXHAUSTED" in text:
+                raise
+            raise LostProcessError(f"another process of this fit has stopped ({text})") from error
+
+
+ALONE = Crew()
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A mesh of chains × rows for a fit of so many rows; without a mesh, one device."""
+
+    rows: int
+    mesh: Mesh | None = None
+    crew: Crew = ALONE
+
+    @classmethod
+    def over(cls, devices: int | str, chains: int, rows: int) -> "Layout":
+        """As many groups of devices as share out the chains evenly, rows split within a group."""
+        crew, found = Crew.of(devices), chosen(devices)
+        if len(found) == 1:
+            return ONE_DEVICE
+        shape = (groups := gcd(chains, len(found)), len(found) // groups)
+        axes = (AxisType.Auto, AxisType.Auto)
+        return cls(rows, Mesh(np.array(found).reshape(shape), (CHAINS, ROWS), axes), crew)
+
+    def place_rows(self, tree: Any) -> Any:
+        """Rows (N, ...) from this process's memory."""
+        return self._placed(tree, lambda _: PartitionSpec(ROWS))
+
+    def place_chains(self, tree: Any) -> Any:
+        """What each chain has (chain, ...), its rows (chain, N, ...) split."""
+        return self._placed(tree, _spec)
+
+    def place_all(self, tree: Any) -> Any:
+        """The same everywhere."""
+        return self._placed(tree, lambda _: PartitionSpec())
+
+    def trimmed(self, state: Any, data: Any) -> Any:
+        """Inside compiled code: state and data without padding, the rows still split."""
+        if self.mesh is None:
+            return state, data
+        state = self._mapped(self._cut, state, _spec)
+        rows = self._mapped(self._cut, (data.x, data.y), lambda _: PartitionSpec(ROWS))
+        return state, replace(data, x=rows[0], y=rows[1])
+
+    def padded(self, state: Any) -> Any:
+        """Inside compiled code: the state with equal shares of rows, for the way out."""
+        return state if self.mesh is None else self._mapped(self._constrained, state, _spec)
+
+    def everywhere(self, tree: Any) -> Any:
+        """Inside compiled code: results that every process will read."""
+        if self.mesh is None:
+            return tree
+        return jax.lax.with_sharding_constraint(tree, self._sharding(PartitionSpec()))
+
+    def whole(self, state: Any) -> Any:
+        """The state in the memory of every process, without padding; all must ask for it."""
+        if self.mesh is None:
+            return jax.tree.map(np.asarray, state)
+        gather = jax.jit(lambda a: a, out_shardings=self._sharding(PartitionSpec()))
+
+        def cut(a, spec):
+            a = np.asarray(gather(a))
+            return a[:, : self.rows] if ROWS in spec else a
+
+        return self._mapped(cut, state, _spec)
+
+    def _sharding(self, spec: PartitionSpec) -> NamedSharding:
+        assert self.mesh is not None
+        return NamedSharding(self.mesh, spec)
+
+    def _placed(self, tree, spec_of):
+        if self.mesh is None:
+            return jax.tree.map(jnp.asarray, tree)
+
+        def place(a, spec):
+            if jnp.issubdtype(a.dtype, jax.dtypes.prng_key):
+                return jax.random.wrap_key_data(place(jax.random.key_data(a), spec))
+            whole = self._filled(np, np.asarray(a), spec)
+            return jax.make_array_from_callback(
+                whole.shape, self._sharding(spec), whole.__getitem__
+            )
+
+        return self._mapped(place, tree, spec_of)
+
+    def _cut(self, a, spec):
+        if ROWS in spec:
+            a = jax.lax.slice_in_dim(a, 0, self.rows, axis=spec.index(ROWS))
+        return jax.lax.with_sharding_constraint(a, self._sharding(spec))
+
+    def _constrained(self, a, spec):
+        filled = self._filled(jnp, a, spec)
+        return jax.lax.with_sharding_constraint(filled, self._sharding(spec))
+
+    def _filled(self, library, a, spec):
+        """Rows added so that all devices of a group have the same number."""
+        extra = -self.rows % self._sharding(spec).mesh.shape[ROWS]
+        if ROWS not in spec or not extra:
+            return a
+        axis = spec.index(ROWS)
+        return library.pad(a, [(0, extra if i == axis else 0) for i in range(a.ndim)])
+
+    def _mapped(self, f, tree, spec_of):
+        return jax.tree_util.tree_map_with_path(lambda path, a: f(a, spec_of(path)), tree)
+
+
+ONE_DEVICE = Layout(0)
+
+
+def _spec(path) -> PartitionSpec:
+    name = jax.tree_util.keystr(path, simple=True, separator=".")
+    rows = any(part in name for part in ROW_PARTS)
+    return PartitionSpec(CHAINS, ROWS) if rows else PartitionSpec(CHAINS)
+
+
+def chosen(devices: int | str) -> list[Any]:
+    """That many devices of this process, or those of all processes."""
+    if devices == "all":
+        return jax.devices()
+    found = jax.local_devices()
+    if int(devices) > len(found):
+        raise ValueError(
+            f"devices: {devices} were asked for and there are {len(found)} here "
+            f"(XLA_FLAGS=--xla_force_host_platform_device_count={devices} splits a CPU)"
+        )
+    return found[: int(devices)]

@@ -36,6 +36,9 @@ def kernel_of(sampler: str):
     return InterweavedKernel(hard_tanh, warmup=10**6, settle=0)
 
 
+KERNEL, H = kernel_of("interweaved"), hard_tanh
+
+
 def make_data(size: Size) -> Data:
     key = jax.random.key(0)
     x = normals(key, (size.rows, size.inputs), jnp.float32)
@@ -62,51 +65,58 @@ def arguments(size: Size, sampler: str):
     return chain_keys(1, size.chains), make_state(size, sampler), make_data(size)
 
 
+def latents(state: GibbsState, data):
+    v, u = state.latents.clamp(data.x, data.y)
+    theta = state.theta
+    m = [pre_activation(*part) for part in zip(u, theta.beta, theta.gamma, strict=True)]
+    return v, u, m
+
+
+def variances(key, state, data):
+    v, u, m = latents(state.gibbs, data)
+    theta = state.gibbs.theta
+    return gibbs.draw_variances(key, v, u, m, theta.beta, theta.gamma, data.prior, H)
+
+
+def draw_v(key, state, data):
+    _, u, m = latents(state.gibbs, data)
+    return gibbs.draw_v(key, state.gibbs.theta, m, u, H)
+
+
+def draw_u(key, state, data):
+    return gibbs.draw_u(key, state.gibbs.theta, latents(state.gibbs, data)[0], H)
+
+
+def weights(key, state, data):
+    v, u, _ = latents(state.gibbs, data)
+    return gibbs.draw_weights(key, v, u, state.gibbs.theta.tau2, state.gibbs.scales)
+
+
+def noises_of(state, data):
+    v, u = state.gibbs.latents.clamp(data.x, data.y)
+    return interweave.standardise(state.gibbs.theta, v, u, H)
+
+
+def gradient(_, state, data):
+    noises = noises_of(state, data)
+    position = interweave.to_position(state.gibbs.theta)
+    density = lambda p: interweave.log_density(p, noises, data.x, data.y, data.prior, H)  # noqa: E731
+    return jax.value_and_grad(density)(position)
+
+
+def move(key, state, data):
+    noises = noises_of(state, data)
+    return KERNEL.move(key, jnp.asarray(0), state, noises, data.x, data.y, data.prior)
+
+
+def paths(key, state, data):
+    theta = state.gibbs.theta
+    now = interweave.rebuild(theta, noises_of(state, data), data.x, H)
+    return refresh(key, theta, now, data.x, data.y, H, KERNEL.tries)[0]
+
+
 def parts() -> dict[str, Callable]:
     """Every part of a step, as a function of (keys, state, data, a number that it ignores)."""
-    kernel, h = kernel_of("interweaved"), hard_tanh
-
-    def latents(state: GibbsState, data):
-        v, u = state.latents.clamp(data.x, data.y)
-        theta = state.theta
-        m = [pre_activation(*part) for part in zip(u, theta.beta, theta.gamma, strict=True)]
-        return v, u, m
-
-    def variances(key, state, data):
-        v, u, m = latents(state.gibbs, data)
-        theta = state.gibbs.theta
-        return gibbs.draw_variances(key, v, u, m, theta.beta, theta.gamma, data.prior, h)
-
-    def draw_v(key, state, data):
-        _, u, m = latents(state.gibbs, data)
-        return gibbs.draw_v(key, state.gibbs.theta, m, u, h)
-
-    def draw_u(key, state, data):
-        return gibbs.draw_u(key, state.gibbs.theta, latents(state.gibbs, data)[0], h)
-
-    def weights(key, state, data):
-        v, u, _ = latents(state.gibbs, data)
-        return gibbs.draw_weights(key, v, u, state.gibbs.theta.tau2, state.gibbs.scales)
-
-    def noises_of(state, data):
-        v, u = state.gibbs.latents.clamp(data.x, data.y)
-        return interweave.standardise(state.gibbs.theta, v, u, h)
-
-    def gradient(_, state, data):
-        noises = noises_of(state, data)
-        position = interweave.to_position(state.gibbs.theta)
-        density = lambda p: interweave.log_density(p, noises, data.x, data.y, data.prior, h)  # noqa: E731
-        return jax.value_and_grad(density)(position)
-
-    def move(key, state, data):
-        noises = noises_of(state, data)
-        return kernel.move(key, jnp.asarray(0), state, noises, data.x, data.y, data.prior)
-
-    def paths(key, state, data):
-        theta = state.gibbs.theta
-        now = interweave.rebuild(theta, noises_of(state, data), data.x, h)
-        return refresh(key, theta, now, data.x, data.y, h, kernel.tries)[0]
-
     named = {
         "draw_variances": variances,
         "draw_v": draw_v,

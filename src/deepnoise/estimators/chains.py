@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -11,6 +12,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..inference import posterior as chains_of
+from ..inference import streaming
 from ..inference.diagnostics import Diagnostics
 from ..inference.posterior import Plan, Posterior
 from ..inference.runtime import numerics
@@ -34,6 +36,7 @@ class PosteriorChains:
     """Chains of an estimator that has the parameters ``checkpoint``, ``progress`` and ``paths``."""
 
     checkpoint: Any
+    memory_limit: Any = None
     progress: Any
     paths: int
     random_state: Any
@@ -77,13 +80,23 @@ class PosteriorChains:
             posterior = save.found if posterior is None else posterior
         with reporting(self.progress) as report:
             on_segment = _after_segments(plan, save, report)
+            fit, resume = self._engine(plan)
             if posterior is None:
-                posterior = chains_of.fit(plan, self._x, self._seen, on_segment)
+                posterior = fit(plan, self._x, self._seen, on_segment)
             else:
-                posterior = chains_of.resume(posterior, self._x, self._seen, plan.draws, on_segment)
+                posterior = resume(posterior, self._x, self._seen, plan.draws, on_segment)
         self._keep(posterior)
         if save is not None:
             save(posterior, last=True)
+
+    def _engine(self, plan: Plan) -> tuple[Callable[..., Posterior], Callable[..., Posterior]]:
+        """How to fit and how to resume: in memory or, where that would not do, from disk."""
+        limit = settings.memory("memory_limit", self.memory_limit)
+        if limit is None or not streaming.needed(plan, self._x, self._seen, limit):
+            return chains_of.fit, chains_of.resume
+        # Beside the checkpoint there is room on disk; a temporary folder may lie in memory.
+        where = {"limit": limit, "folder": self.checkpoint}
+        return partial(streaming.fit, **where), partial(streaming.resume, **where)
 
     def _keep(self, posterior: Posterior) -> None:
         # Arrays of JAX lose their 64 bits when pickled: numpy's do not.

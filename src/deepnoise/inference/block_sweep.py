@@ -6,16 +6,21 @@ numbers of a row are those that ``gibbs.sweep`` gives it.
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from itertools import pairwise
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from ..model.activation import PiecewiseLinear
 from ..model.conditionals import weights_given_sums
 from ..model.network import Arrays, Latents, Prior, Scales, Theta, pre_activation, simulate
 from ..model.random import RowsFrom
 from . import gibbs
+
+# Rows whose float64 copies stay in a CPU's cache while they are summed.
+CHUNK = 2048
 
 
 @jax.tree_util.register_dataclass
@@ -55,19 +60,41 @@ def drawn(h: PiecewiseLinear, key_v, key_u, theta: Theta, u: Arrays, rows: Rows)
 
 
 @partial(jax.jit, static_argnums=0)
-def added(h: PiecewiseLinear, before: Sums | None, latents: Latents, rows: Rows) -> Sums:
+def added(h: PiecewiseLinear, before: Sums, latents: Latents, rows: Rows) -> Sums:
     """Sums with those of a block; rows that fill it up count nothing."""
-    v, u = (tuple(a.astype(float) for a in part) for part in latents.clamp(rows.x, rows.y))
-    valid = (rows.first + jnp.arange(len(rows.x)) < rows.total).astype(float)[:, None]
-    u_bar = [jnp.concatenate([a, jnp.ones_like(valid)], axis=1) * valid for a in u]
-    apart = [(after - h(before)) * valid for after, before in zip(u[1:], v[:-1], strict=True)]
-    sums = Sums(
+    size = len(rows.x)
+    valid = rows.first + jnp.arange(size) < rows.total
+    chunk = CHUNK if jax.default_backend() == "cpu" and size % CHUNK == 0 else size
+    parts = jax.tree.map(
+        lambda a: a.reshape(-1, chunk, *a.shape[1:]), (*latents.clamp(rows.x, rows.y), valid)
+    )
+    step = lambda sums, part: (jax.tree.map(jnp.add, sums, sums_of(h, *part)), None)  # noqa: E731
+    return jax.lax.scan(step, before, parts)[0]
+
+
+def sums_of(h: PiecewiseLinear, v: Arrays, u: Arrays, valid) -> Sums:
+    """Sums over the valid rows."""
+    one = valid[:, None].astype(float)
+    v, u = (tuple(a.astype(float) * one for a in part) for part in (v, u))
+    u_bar = [jnp.concatenate([a, one], axis=1) for a in u]
+    apart = [(a - h(b)) * one for a, b in zip(u[1:], v[:-1], strict=True)]
+    return Sums(
         tuple(a.T @ a for a in u_bar),
         tuple(b.T @ a for a, b in zip(u_bar, v, strict=True)),
-        tuple(jnp.sum(b**2 * valid, axis=0) for b in v),
+        tuple(jnp.sum(b**2, axis=0) for b in v),
         tuple(jnp.sum(a**2, axis=0) for a in apart),
     )
-    return sums if before is None else jax.tree.map(jnp.add, before, sums)
+
+
+def no_sums(widths: tuple[int, ...]) -> Sums:
+    """Sums over no rows, for (P, K_0, ..., K_{L-1}, Q)."""
+    fans, zeros = list(pairwise(widths)), cast("Any", np.zeros)
+    return Sums(
+        tuple(zeros((a + 1, a + 1)) for a, _ in fans),
+        tuple(zeros((b, a + 1)) for a, b in fans),
+        tuple(zeros(b) for _, b in fans),
+        tuple(zeros(b) for _, b in fans[:-1]),
+    )
 
 
 @jax.jit

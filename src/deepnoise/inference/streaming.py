@@ -21,7 +21,7 @@ import numpy as np
 
 from ..model.network import Latents, Theta
 from . import warmstart
-from .block_sweep import Rows, Sums, added, drawn, simulated, variances, weights
+from .block_sweep import CHUNK, Rows, Sums, added, drawn, no_sums, simulated, variances, weights
 from .gibbs import GibbsState
 from .latent_files import Block, LatentFiles
 from .posterior import FOLDS, Plan, Posterior, Start, begin, chain_priors
@@ -59,7 +59,8 @@ def block_rows(plan: Plan, x: np.ndarray, y: np.ndarray, limit: int) -> int:
             f"{LEAST_BLOCK * bytes_}"
         )
     blocks = -(-len(x) // most)
-    return -(-len(x) // blocks)
+    size = -(-len(x) // blocks)
+    return size if most < CHUNK else min(-(-size // CHUNK) * CHUNK, most // CHUNK * CHUNK)
 
 
 def check(plan: Plan, x: np.ndarray, y: Any) -> None:
@@ -189,7 +190,7 @@ class _Stream:
 
     def _pass(self, chain: int, latents_of: Callable[[Block, Rows], Latents]) -> Sums:
         """New latents for every block of a chain, written, and the sums over them."""
-        sums = None
+        sums = no_sums(self.plan.widths(self.x, self.y))
         for block in self.files.blocks(chain, self.size):
             rows = Rows(block.of(self.x), block.of(self.y), np.int64(block.first), len(self.x))
             latents = latents_of(block, rows)

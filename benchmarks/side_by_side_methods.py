@@ -111,13 +111,16 @@ def _noisy_means(model: Any, x: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Method:
-    """A label, the package it needs, estimators of rising effort; ``compiled`` by JAX or not."""
+    """A label, the package it needs, and estimators of rising effort.
+
+    ``compiled`` by JAX: not at all (0), with the first fit (1), or with every new effort (2).
+    """
 
     label: str
     package: str
     make: Callable[..., Any]
     levels: tuple[dict[str, Any], ...]
-    compiled: bool = False
+    compiled: int = 0
 
 
 def _ours(name: str) -> Callable[..., Any]:
@@ -128,31 +131,31 @@ def _chains(*levels: tuple[int, int], **settings: Any) -> tuple[dict[str, Any], 
     return tuple({"warmup": warmup, "draws": draws, **settings} for warmup, draws in levels)
 
 
-TREES = tuple({"burnin": draws, "draws": draws} for draws in (50, 200, 1000))
+TREES = tuple({"burnin": draws, "draws": draws} for draws in (50, 200, 500))
 NET = {"hidden": (20, 20)}
 METHODS = (
     Method(
         "deepnoise",
         "deepnoise",
         _ours("bdeepnoise"),
-        _chains((50, 25), (200, 50), (800, 200), thin=2, progress=False, **NET),
-        compiled=True,
+        _chains((200, 25), (200, 100), (200, 400), thin=2, progress=False, **NET),
+        compiled=1,
     ),
     Method(
         "NUTS (numpyro)",
         "numpyro",
         _ours("numpyro"),
         _chains((50, 25), (100, 50), (200, 100), depth=7, **NET),
-        compiled=True,
+        compiled=2,
     ),
     Method(
         "HMC (blackjax)",
         "blackjax",
         _ours("bnn"),
         _chains((50, 25), (200, 100), (400, 400), steps=2000, **NET),
-        compiled=True,
+        compiled=2,
     ),
-    Method("BART (bartz)", "bartz", BartzRegressor, TREES, compiled=True),
+    Method("BART (bartz)", "bartz", BartzRegressor, TREES, compiled=2),
     Method("BART (stochtree)", "stochtree", _ours("bart"), TREES),
     Method(
         "NGBoost",

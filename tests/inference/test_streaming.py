@@ -7,12 +7,13 @@ import jax
 import numpy as np
 import pytest
 
+from deepnoise.inference import block_sweep, streaming, warmstart
 from deepnoise.inference import posterior as in_memory
-from deepnoise.inference import streaming, warmstart
 from deepnoise.inference.posterior import Plan
 from deepnoise.inference.runtime import numerics
 from deepnoise.inference.warmstart import WarmStart
-from deepnoise.model.activation import hard_tanh
+from deepnoise.model.activation import hard_sigmoid, hard_tanh
+from deepnoise.model.network import Latents
 
 ROWS = 700
 PLAN = Plan(
@@ -66,7 +67,8 @@ def test_deeper_and_from_a_start_that_some_rows_gave(rows, monkeypatch, dtype, t
     start = WarmStart(steps=20, batch=16, check_every=10)
     changed = {"hidden": (4, 3), "init": "gradient", "dtype": dtype, "warmstart": start}
     plan, (x, y) = replace(PLAN, **changed), (a.astype(dtype) for a in rows)
-    streamed, whole = streaming.fit(plan, x, y, limit=LIMIT), in_memory.fit(plan, x, y)
+    limit = streaming.row_bytes(plan, 2, 1) * 300
+    streamed, whole = streaming.fit(plan, x, y, limit=limit), in_memory.fit(plan, x, y)
     close(streamed.start.theta, whole.start.theta, tolerance)
     close(streamed.draws, whole.draws, tolerance)
     close(streamed.run.state, whole.run.state, tolerance)
@@ -77,6 +79,23 @@ def test_a_run_can_change_between_memory_and_disk(rows, whole):
     streamed = streaming.resume(part, *rows, 2, limit=LIMIT)
     back = in_memory.resume(streamed, *rows, 3)
     close(back.draws, whole.draws)
+
+
+def test_sums_are_taken_chunk_by_chunk_and_leave_padding_out():
+    size, total = 2 * block_sweep.CHUNK, 2 * block_sweep.CHUNK - 5
+    rng = np.random.default_rng(0)
+    x, v, u, y = (rng.normal(size=(size, width)).astype(np.float32) for width in (2, 3, 3, 1))
+    with numerics():
+        rows = block_sweep.Rows(x, y, np.int64(0), total)
+        latents, none = Latents((v,), (u,)), block_sweep.no_sums((2, 3, 1))
+        sums = block_sweep.added(hard_sigmoid, none, latents, rows)
+    x, v, u, y = (a[:total].astype(float) for a in (x, v, u, y))
+    one = np.ones((total, 1))
+    bars = np.hstack([x, one]), np.hstack([u, one])
+    close(sums.gram, tuple(bar.T @ bar for bar in bars), 1e-12)
+    close(sums.cross, (v.T @ bars[0], y.T @ bars[1]), 1e-12)
+    close(sums.square, ((v**2).sum(0), (y**2).sum(0)), 1e-12)
+    close(sums.apart, (((u - np.clip(v / 6 + 0.5, 0, 1)) ** 2).sum(0),), 1e-12)
 
 
 def test_start_rows_are_different_rows_from_everywhere():

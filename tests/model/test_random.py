@@ -39,6 +39,21 @@ def test_bits_do_not_depend_on_vmap(key):
             np.testing.assert_array_equal(ours[i], alone)
 
 
+@pytest.mark.parametrize("shape", [(9,), (9, 5), (9, 2, 3)])
+def test_rows_have_their_numbers_wherever_a_block_begins(key, shape):
+    whole = bits_pair(key, shape)
+    block = bits_pair(random.RowsFrom(key, jnp.asarray(4)), (3, *shape[1:]))
+    for ours, all_rows in zip(block, whole, strict=True):
+        np.testing.assert_array_equal(ours, all_rows[4:7])
+
+
+def test_numbers_do_not_come_again_after_so_many(key):
+    first = (2**32 - 8) // 4
+    across = jnp.stack(bits_pair(random.RowsFrom(key, jnp.asarray(first)), (4, 4)))
+    again = jnp.stack(bits_pair(key, (2, 4)))
+    assert not (across[:, 2:] == again).any()
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_uniforms_stay_inside_and_reach_far_down(dtype):
     word = np.uint64 if dtype == np.float64 else np.uint32

@@ -73,6 +73,9 @@ def chain_options(command: Any) -> Any:
 @chain_options
 @click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of everything random.")
 @click.option("--checkpoint", type=click.Path(path_type=Path), help="Checkpoints, if not in --out.")
+@click.option(
+    "--memory-limit", help="Such as 2GB: what needs more stays on disk (--sampler gibbs)."
+)
 @process_options
 @options.force
 @options.quiet

@@ -63,6 +63,11 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
     checkpoint : path, optional
         Folder to which the chains are written every few seconds; a fit that it holds, of the same
         data and settings, is continued.
+    memory_limit : int or str, optional
+        Bytes, or "2GB", that all chains' latents and what is computed from them may take.  If they
+        would take more, they lie on the disk of ``checkpoint`` (or of temporary files) and are
+        drawn a block of rows at a time, to the same result; that needs sampler="gibbs" and data
+        without gaps.  X and y themselves do not count.
     progress : None, bool or function
         None shows a bar on a terminal or in a notebook, True also writes lines elsewhere; a
         function is called with (sweeps done, sweeps in all, posterior).
@@ -113,6 +118,7 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
         dtype="float32",
         devices=1,
         checkpoint=None,
+        memory_limit=None,
         progress=None,
         random_state=None,
     ):
@@ -132,6 +138,7 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
         self.dtype = dtype
         self.devices = devices
         self.checkpoint = checkpoint
+        self.memory_limit = memory_limit
         self.progress = progress
         self.random_state = random_state
 
@@ -140,6 +147,7 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
         settings.count("paths", self.paths, 1)
         settings.share("guard", self.guard)
         settings.one_of("combine", self.combine, COMBINATIONS)
+        settings.memory("memory_limit", self.memory_limit)
 
     def _seed(self) -> int:
         found = self._checkpoint_seed()

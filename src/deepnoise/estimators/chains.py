@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -12,6 +13,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..inference import posterior as chains_of
+from ..inference import streaming
 from ..inference.diagnostics import Diagnostics
 from ..inference.posterior import Plan, Posterior
 from ..inference.runtime import numerics
@@ -37,6 +39,7 @@ class PosteriorChains:
 
     devices: Any
     checkpoint: Any
+    memory_limit: Any = None
     progress: Any
     paths: int
     random_state: Any
@@ -88,10 +91,22 @@ class PosteriorChains:
                 save(self.posterior_, last=True)
 
     def _drawn(self, plan: Plan, posterior: Posterior | None, on_segment) -> Posterior:
-        x, seen, devices = self._x, self._seen, settings.devices(self.devices)
+        fit, resume = self._engine(plan)
         if posterior is None:
-            return chains_of.fit(plan, x, seen, on_segment, devices)
-        return chains_of.resume(posterior, x, seen, plan.draws, on_segment, devices)
+            return fit(plan, self._x, self._seen, on_segment)
+        return resume(posterior, self._x, self._seen, plan.draws, on_segment)
+
+    def _engine(self, plan: Plan) -> tuple[Callable[..., Posterior], Callable[..., Posterior]]:
+        """How to fit and how to resume: in memory or, where that would not do, from disk."""
+        limit = settings.memory("memory_limit", self.memory_limit)
+        if limit is None or not streaming.needed(plan, self._x, self._seen, limit):
+            spread = settings.devices(self.devices)
+            return partial(chains_of.fit, devices=spread), partial(chains_of.resume, devices=spread)
+        if self.devices != 1:
+            raise ValueError("memory_limit keeps rows on the disk of one device: use devices=1")
+        # Beside the checkpoint there is room on disk; a temporary folder may lie in memory.
+        where = {"limit": limit, "folder": self.checkpoint}
+        return partial(streaming.fit, **where), partial(streaming.resume, **where)
 
     def _keep(self, posterior: Posterior) -> None:
         # Arrays of JAX lose their 64 bits when pickled: numpy's do not.

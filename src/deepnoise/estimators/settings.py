@@ -1,5 +1,6 @@
 """Arguments of an estimator, checked once, and the plan that they make."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Real
@@ -35,6 +36,20 @@ def not_negative(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < np.inf:
         raise ValueError(f"{name} must be a number of at least 0; got {value!r}")
     return float(value)
+
+
+def memory(name: str, value: Any) -> int | None:
+    """Bytes, from a whole number or words such as "2GB"."""
+    found = re.fullmatch(r"(\d+\.?\d*) ?([KMGT]?)(i?)B", value) if isinstance(value, str) else None
+    if found:
+        base = 1024 if found[3] else 1000
+        value = int(float(found[1]) * base ** " KMGT".index(found[2] or " "))
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if value is not None and (not whole or value < 1):
+        raise ValueError(
+            f"{name} must be bytes, such as 2000000000 or '2GB', or None; got {value!r}"
+        )
+    return value
 
 
 def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:

@@ -58,7 +58,7 @@ def sweep(
     v, u = state.latents.clamp(x, y)
     old = state.theta
     m = [pre_activation(*part) for part in zip(u, old.beta, old.gamma, strict=True)]
-    tau2, sigma2, scales = _keep_if(
+    tau2, sigma2, scales = keep_if(
         hold,
         (old.tau2, old.sigma2, state.scales),
         draw_variances(key_s, v, u, m, old.beta, old.gamma, prior, h),
@@ -73,24 +73,36 @@ def sweep(
         latents = jax.tree.map(lambda old, new: old.at[chosen].set(new), state.latents, part)
     settled = after(tau2, latents.u[-1]) if latents.u else tau2
     weights = draw_weights(key_w, *latents.clamp(x, y), settled, scales)
-    beta, gamma = _keep_if(hold, (old.beta, old.gamma), weights)
+    beta, gamma = keep_if(hold, (old.beta, old.gamma), weights)
     return GibbsState(Theta(beta, gamma, tau2, sigma2), scales, latents, state.unseen)
 
 
 def draw_weights(key, v, u, tau2, scales: Scales):
     """All (beta_l, gamma_l) given u, v."""
-    laws = [weights_given(*part) for part in zip(u, v, tau2, scales.rho2, scales.xi2, strict=True)]
+    layers = zip(u, v, tau2, scales.rho2, scales.xi2, strict=True)
+    return sample_layers(key, [weights_given(*part) for part in layers], tau2)
+
+
+def sample_layers(key, laws, tau2):
+    """(beta, gamma) from the laws of their rows, in the precision of tau2."""
     draws = [w.astype(t.dtype) for w, t in zip(sample_weights(key, laws), tau2, strict=True)]
     return tuple(w[:, :-1] for w in draws), tuple(w[:, -1] for w in draws)
 
 
 def draw_variances(key, v, u, m, beta, gamma, prior: Prior, h):
-    """All tau2, sigma2, rho2 and xi2, by one merged inverse-gamma sampler."""
+    """All tau2, sigma2, rho2 and xi2."""
+    preact = [tau2_given(*part) for part in zip(v, m, prior.preact, strict=True)]
+    postact = [sigma2_given(*part, h) for part in zip(u[1:], v[:-1], prior.postact, strict=True)]
+    return sample_variances(key, preact, postact, beta, gamma, prior)
+
+
+def sample_variances(key, preact, postact, beta, gamma, prior: Prior):
+    """All variances from the laws of tau2 and sigma2, by one merged inverse-gamma sampler."""
     tau2, sigma2, rho2, xi2 = inverse_gamma.sample_merged(
         key,
         (
-            [tau2_given(*part) for part in zip(v, m, prior.preact, strict=True)],
-            [sigma2_given(*part, h) for part in zip(u[1:], v[:-1], prior.postact, strict=True)],
+            preact,
+            postact,
             [rho2_given(*part) for part in zip(beta, prior.weight, strict=True)],
             [xi2_given(*part) for part in zip(gamma, prior.bias, strict=True)],
         ),
@@ -133,7 +145,8 @@ def init(
     return GibbsState(theta, scales, simulate(key, theta, x, h)[0], unseen)
 
 
-def _keep_if(hold, old, new):
+def keep_if(hold, old, new):
+    """``old`` while ``hold``, then ``new``."""
     return jax.tree.map(lambda a, b: jnp.where(hold, a, b), old, new)
 
 

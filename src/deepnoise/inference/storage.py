@@ -172,7 +172,7 @@ def _read(folder: Path, contents: _Contents, header: dict, lazy: bool) -> Stored
     structure = structure_of(plan, contents.sizes)
     load = lambda name, tree: _copied(_mapped(folder, manifest.files[name], tree))  # noqa: E731
     run = Run(
-        load("state", structure.state),
+        _mapped(folder, manifest.files["state"], structure.state),
         contents.sweeps,
         *_joined(list(_map_blocks(folder, manifest, structure.draws)), lazy),
     )

@@ -34,9 +34,14 @@ def weights_given(u, v, tau2, rho2, xi2) -> InformationGaussian:
     Paper: eq:distribution-betagamma.  Erratum: E2.  One Gram matrix ūᵀū, ū = (u, 1), for every k.
     Shapes: precision (K, K_prev + 1, K_prev + 1); the bias comes last.
     """
-    u, v, tau2, rho2, xi2 = (a.astype(float) for a in (u, v, tau2, rho2, xi2))
+    u, v = u.astype(float), v.astype(float)
     u_bar = jnp.concatenate([u, jnp.ones_like(u[:, :1])], axis=1)
-    gram, cross = u_bar.T @ u_bar, v.T @ u_bar
+    return weights_given_sums(u_bar.T @ u_bar, v.T @ u_bar, tau2, rho2, xi2)
+
+
+def weights_given_sums(gram, cross, tau2, rho2, xi2) -> InformationGaussian:
+    """``weights_given`` from gram = ūᵀū and cross = vᵀū alone, in float64."""
+    tau2, rho2, xi2 = (a.astype(float) for a in (tau2, rho2, xi2))
     prior_precision = 1 / jnp.concatenate([rho2, xi2[:, None]], axis=1)
     diagonal = jnp.eye(gram.shape[0]) * prior_precision[:, None, :]
     return InformationGaussian(gram / tau2[:, None, None] + diagonal, cross / tau2[:, None])

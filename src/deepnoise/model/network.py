@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from .activation import PiecewiseLinear
 from .inverse_gamma import InverseGamma, sample_merged
-from .random import normals
+from .random import RowsFrom, normals
 
 LOG_2PI = 1.8378770664093453
 Arrays = tuple[jax.Array, ...]
@@ -102,15 +102,16 @@ def _draw_normals(key, variances) -> Arrays:
 
 
 def simulate(
-    key: jax.Array, theta: Theta, x: jax.Array, h: PiecewiseLinear
+    key: jax.Array, theta: Theta, x: jax.Array, h: PiecewiseLinear, first: jax.Array | None = None
 ) -> tuple[Latents, jax.Array]:
-    """Latents and y drawn forward from the model.
+    """Latents and y drawn forward from the model; x may be the rows from ``first`` on of more.
 
     Paper: eq:v, eq:u.
     """
     v, u, u_l = [], [], x
     for l in range(theta.L + 1):
-        key_v, key_u = jax.random.split(jax.random.fold_in(key, l))
+        keys = jax.random.split(jax.random.fold_in(key, l))
+        key_v, key_u = keys if first is None else (RowsFrom(part, first) for part in keys)
         m = pre_activation(u_l, theta.beta[l], theta.gamma[l])
         v_l = m + jnp.sqrt(theta.tau2[l]) * normals(key_v, m.shape, m.dtype)
         if l == theta.L:

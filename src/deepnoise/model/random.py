@@ -1,25 +1,40 @@
 """Uniforms and normals straight from a threefry key: one hash gives two 32-bit words."""
 
 import math
+from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+# Entries beyond 2^32 count on in the block word, above this many bits; block numbers stay below.
+_BLOCK_BITS = 16
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class RowsFrom:
+    """A key whose arrays begin at row ``first`` of taller ones: the same numbers for those rows."""
+
+    key: jax.Array
+    first: jax.Array | int
 
 
 def bits_pair(key, shape, block=0) -> tuple[jax.Array, jax.Array]:
     """The two uint32 words of threefry2x32(key, (block, i)), i counting the entries of ``shape``.
 
+    A key may be ``RowsFrom``; i then counts on from the rows that come before.
+
     Block 0 is ``jax.random.bits(key, shape, uint64)`` split into its high and low half; other
     blocks are independent of it, and cheaper than deriving a new key.  The rounds are unrolled so
     that XLA fuses the hash with whatever consumes it.
     """
+    key, low, beyond = _counters(key, shape)
     data = jax.random.key_data(key)
     schedule = (data[0], data[1], data[0] ^ data[1] ^ np.uint32(0x1BD11BDA))
-    low = jax.lax.iota(np.uint32, math.prod(shape)).reshape(shape) + schedule[1]
-    high = jnp.broadcast_to(schedule[0] + jnp.asarray(block, np.uint32), shape)
+    low = low + schedule[1]
+    high = jnp.broadcast_to(schedule[0] + (jnp.asarray(block, np.uint32) + beyond), shape)
     for step in range(5):
         for rotation in _ROTATIONS[step % 2]:
             high = high + low
@@ -28,6 +43,18 @@ def bits_pair(key, shape, block=0) -> tuple[jax.Array, jax.Array]:
         high = high + schedule[(step + 1) % 3]
         low = low + schedule[(step + 2) % 3] + np.uint32(step + 1)
     return high, low
+
+
+def _counters(key, shape) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """The key proper, i modulo 2^32 for every entry, and what i beyond that adds to the block."""
+    size, before = math.prod(shape), 0
+    if isinstance(key, RowsFrom):
+        before = jnp.asarray(key.first, np.uint64) * math.prod(shape[1:])
+        key = key.key
+    elif size <= 2**32:
+        return key, jax.lax.iota(np.uint32, size).reshape(shape), jnp.uint32(0)
+    i = jax.lax.iota(np.uint64, size).reshape(shape) + before
+    return key, i.astype(np.uint32), (i >> 32).astype(np.uint32) << _BLOCK_BITS
 
 
 def uniform_pair(key, shape, dtype, block=0) -> tuple[jax.Array, jax.Array]:

@@ -1,0 +1,229 @@
+"""Gibbs sweeps over more latents than memory holds, a block of rows at a time.
+
+Given Theta, rows are independent; Theta given all rows needs sums over them only.  So one pass a
+sweep draws the latents of a block after the other and adds up what the variances and weights of
+the next need.  A row's random numbers depend on its place among all rows: the result is that of
+``sampling.sample`` but for the rounding of sums.
+"""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..model.network import Latents, Theta
+from . import warmstart
+from .block_sweep import CHUNK, Rows, Sums, added, drawn, no_sums, simulated, variances, weights
+from .gibbs import GibbsState
+from .latent_files import Block, LatentFiles
+from .posterior import FOLDS, LATENTS, Plan, Posterior, Start, begin, chain_priors
+from .runtime import numerics
+from .sampling import Run, chain_keys
+
+# Peak of a block's arrays, in arrays of all its latents v in float32: u before, v and u after,
+# m, standardised residuals, and float64 copies for the Gram matrices.
+PEAK = 16
+LEAST_BLOCK = 256
+
+
+def row_bytes(plan: Plan, inputs: int, outcomes: int) -> int:
+    """Memory that one row of one chain takes while it is drawn."""
+    return PEAK * np.dtype(plan.dtype).itemsize * (sum(plan.hidden) + inputs + outcomes)
+
+
+def needed(plan: Plan, x: np.ndarray, y: Any, limit: int | None) -> bool:
+    """Whether all chains at once would take more than ``limit`` bytes."""
+    if limit is None:
+        return False
+    width = plan.widths(x, y)[-1]
+    return row_bytes(plan, x.shape[1], width) * len(x) * plan.chains > limit
+
+
+def block_rows(plan: Plan, x: np.ndarray, y: np.ndarray, limit: int) -> int:
+    """Rows a block: as many as the limit allows, all blocks alike."""
+    bytes_ = row_bytes(plan, x.shape[1], y.shape[1])
+    most = limit // bytes_
+    if most < min(LEAST_BLOCK, len(x)):
+        raise ValueError(
+            f"memory_limit of {limit} bytes is too small: a block of {LEAST_BLOCK} rows takes "
+            f"{LEAST_BLOCK * bytes_}"
+        )
+    blocks = -(-len(x) // most)
+    size = -(-len(x) // blocks)
+    return size if most < CHUNK else min(-(-size // CHUNK) * CHUNK, most // CHUNK * CHUNK)
+
+
+def check(plan: Plan, x: np.ndarray, y: Any) -> None:
+    """An error for what cannot be streamed."""
+    too_much = "the chains need more than memory_limit, and only"
+    if plan.sampler != "gibbs":
+        raise ValueError(f"{too_much} Gibbs sweeps stream from disk: use sampler='gibbs'")
+    if not isinstance(y, np.ndarray) or np.isnan(x.sum()):
+        raise ValueError(
+            f"{too_much} data that were seen whole stream from disk: fill the gaps of X, and give "
+            f"y as numbers"
+        )
+
+
+def fit(
+    plan: Plan,
+    x: np.ndarray,
+    y: np.ndarray,
+    on_segment: Callable[[Posterior], None] | None = None,
+    *,
+    limit: int,
+    folder: Path | None = None,
+) -> Posterior:
+    """``posterior.fit`` in ``limit`` bytes; latents lie on the disk of ``folder``."""
+    check(plan, x, y)
+    stream = _Stream(plan, x, y, limit, folder)
+    with numerics(), closing(stream):
+        start = _find_start(plan, x, y)
+        return stream.draw(Posterior(plan, start, stream.begin(start)), plan.draws, on_segment)
+
+
+def resume(
+    posterior: Posterior,
+    x: np.ndarray,
+    y: np.ndarray,
+    draws: int,
+    on_segment: Callable[[Posterior], None] | None = None,
+    *,
+    limit: int,
+    folder: Path | None = None,
+) -> Posterior:
+    """``posterior.resume`` in ``limit`` bytes."""
+    check(posterior.plan, x, y)
+    stream = _Stream(posterior.plan, x, y, limit, folder)
+    with numerics(), closing(stream):
+        taken_up = replace(posterior, run=stream.take_up(posterior))
+        return stream.draw(taken_up, draws, on_segment)
+
+
+def _find_start(plan: Plan, x: np.ndarray, y: np.ndarray) -> Start:
+    key = jax.random.fold_in(jax.random.key(plan.seed), FOLDS)
+    chosen = np.asarray(warmstart.start_rows(key, len(x)))
+    rows = (jnp.asarray(a[chosen], plan.dtype) for a in (x, y))
+    find = jax.jit(lambda seed, x, y: begin(plan.program(), seed, x, y)[0])
+    return jax.tree.map(np.asarray, find(plan.seed, *rows))
+
+
+class _Stream:
+    """The rows, the latents on disk, and the sums over them of every chain."""
+
+    def __init__(self, plan: Plan, x, y, limit: int, folder: Path | None):
+        self.plan, self.x, self.y = plan, x, y
+        self.size = block_rows(plan, x, y, limit)
+        self.files = LatentFiles.make(plan.chains, len(x), plan.hidden, plan.dtype, folder)
+        self.sums: list[Sums] = []
+
+    def close(self) -> None:
+        self.files.close()
+
+    def _prepare(self, start: Start) -> None:
+        self.keys = chain_keys(self.plan.seed, self.plan.chains)
+        priors = chain_priors(self.plan, start.theta, self.x, self.y)
+        self.priors = jax.tree.map(np.asarray, priors)
+
+    def begin(self, start: Start) -> Run:
+        """Latents simulated from the start."""
+        self._prepare(start)
+        for c in range(self.plan.chains):
+            key, theta = jax.random.fold_in(self.keys[c], LATENTS), _chain(start.theta, c)
+            draw = partial(simulated, self.plan.h, key, theta)
+            self.sums.append(self._pass(c, lambda _, rows: draw(rows)))  # noqa: B023
+        return Run(GibbsState(start.theta, start.scales, self.files.maps()), 0)
+
+    def take_up(self, posterior: Posterior) -> Run:
+        """The latents of a run, copied to our files."""
+        run = posterior.run
+        self._prepare(posterior.start)
+        for c in range(self.plan.chains):
+            latents = _chain(run.state.latents, c)
+            known = lambda block, _: jax.tree.map(block.of, latents)  # noqa: B023, E731
+            self.sums.append(self._pass(c, known))
+        return replace(run, state=replace(run.state, latents=self.files.maps()))
+
+    def draw(self, posterior: Posterior, draws: int, on_segment) -> Posterior:
+        """Continue until ``draws`` draws are kept; as ``sampling.sample``, Ctrl-C included."""
+        plan, run = self.plan, posterior.run
+        try:
+            while run.t < plan.warmup or run.n_draws < draws:
+                state, warming = run.state, run.t < plan.warmup
+                with uninterrupted():
+                    for t in range(run.t, run.t + plan.thin):
+                        state = self.sweep(t, state)
+                    kept = run.draws if warming else appended(run.draws, state.theta)
+                    run = Run(state, run.t + plan.thin, kept)
+                posterior = replace(posterior, run=run)
+                if on_segment is not None:
+                    on_segment(posterior)
+        except KeyboardInterrupt:
+            if not posterior.run.n_draws:
+                raise
+        return posterior
+
+    def sweep(self, t: int, state: GibbsState) -> GibbsState:
+        """Sweep t of every chain; the latents on disk are overwritten."""
+        hold = t < self.plan.kernel().settle
+        thetas, scales = [], []
+        for c in range(self.plan.chains):
+            keys = jax.random.split(jax.random.fold_in(self.keys[c], t), 5)
+            given = _chain(state.theta, c), _chain(state.scales, c), self.sums[c]
+            theta, scale = variances(keys[0], *given, _chain(self.priors, c), hold)
+            draw = partial(drawn, self.plan.h, keys[1], keys[2], theta)
+            sums = self._pass(c, lambda block, rows: draw(self.files.read_u(block), rows))  # noqa: B023
+            thetas.append(weights(keys[3], theta, scale, sums, hold))
+            scales.append(scale)
+            self.sums[c] = sums
+        return GibbsState(_stacked(thetas), _stacked(scales), state.latents, state.unseen)
+
+    def _pass(self, chain: int, latents_of: Callable[[Block, Rows], Latents]) -> Sums:
+        """New latents for every block of a chain, written, and the sums over them."""
+        sums = no_sums(self.plan.widths(self.x, self.y))
+        for block in self.files.blocks(chain, self.size):
+            rows = Rows(block.of(self.x), block.of(self.y), np.int64(block.first), len(self.x))
+            latents = latents_of(block, rows)
+            sums = added(self.plan.h, sums, latents, rows)
+            self.files.write(block, latents)
+        return jax.block_until_ready(sums)
+
+
+def appended(draws: Theta | None, theta: Theta) -> Theta:
+    """The draws (chain, draw, ...) and one more of every chain."""
+    new = jax.tree.map(lambda a: a[:, None], theta)
+    if draws is None:
+        return new
+    return jax.tree.map(lambda *parts: np.concatenate(parts, axis=1), draws, new)
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ctrl-C waits until the block is done: half a sweep on disk cannot be taken back."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    asked: list[int] = []
+    usual = signal.signal(signal.SIGINT, lambda number, _: asked.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    if asked:
+        raise KeyboardInterrupt
+
+
+def _chain(tree, c: int):
+    return jax.tree.map(lambda a: a[c], tree)
+
+
+def _stacked(chains: list):
+    return jax.tree.map(lambda *a: np.stack([np.asarray(part) for part in a]), *chains)

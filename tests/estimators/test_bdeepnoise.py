@@ -154,7 +154,7 @@ def test_several_outcomes(rows):
 
 
 def test_the_papers_algorithm(rows):
-    model = small(**PLAIN, prior="paper").fit(*rows)
+    model = small(**{**PLAIN, "prior": "paper"}).fit(*rows)
     assert np.isfinite(model.predict(rows[0])).all()
 
 

@@ -22,6 +22,7 @@ from .runtime import numerics
 CHAINS, ROWS = "chains", "rows"
 # Parts of a chain's state with one entry for each row; the chain is the axis before.
 ROW_PARTS = ("latents.", "unseen.x", "unseen.y")
+TRANSPORTS = ("Gloo", "NCCL", "oordination service")
 
 
 class LostProcessError(RuntimeError):
@@ -63,9 +64,12 @@ class Crew:
         """Failed communication as an error that says what happened."""
         try:
             yield
-        except jax.errors.JaxRuntimeError as error:
+        except Exception as error:
             text = str(error).strip().partition("\n")[0]
-            if self.size == 1 or "RESOURCE_EXHAUSTED" in text:
+            runtime = isinstance(error, jax.errors.JaxRuntimeError)
+            lost = runtime and "RESOURCE_EXHAUSTED" not in text
+            # A broken connection may also come out as an error of another kind.
+            if self.size == 1 or not (lost or any(name in text for name in TRANSPORTS)):
                 raise
             raise LostProcessError(f"another process of this fit has stopped ({text})") from error
 

@@ -22,7 +22,9 @@ WARMUP = 8
 SMALL = (
     f"--hidden 3 --chains 1 --warmup {WARMUP} --thin 1 --sampler gibbs --init prior --dtype float64"
 )
-FIT = [*SMALL.split(), "--target", "y", "--drop", "id"]
+# Without the column of colours: its two indicators and the bias are collinear, and along such a
+# direction the rounding of a sum moves a draw by far more than the rounding.
+FIT = [*SMALL.split(), "--target", "y", "--drop", "id,colour"]
 
 MISTAKES = {
     "no coordinator": (["--processes=2"], "--process-id and --coordinator HOST:PORT are needed"),

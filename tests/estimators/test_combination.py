@@ -6,14 +6,12 @@ from sklearn.base import clone
 
 from deepnoise import load
 
-from .toy import small
+from .toy import sloped, small
 
 
 @pytest.fixture(scope="module")
 def rows():
-    rng = np.random.default_rng(0)
-    X = rng.normal(5, 2, size=(30, 2))
-    return X, 100 + 10 * X[:, 0] + rng.normal(size=30)
+    return sloped()
 
 
 @pytest.fixture(scope="module")

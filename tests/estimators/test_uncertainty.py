@@ -4,14 +4,12 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from .toy import PLAIN, small
+from .toy import PLAIN, sloped, small
 
 
 @pytest.fixture(scope="module")
 def rows():
-    rng = np.random.default_rng(0)
-    X = rng.normal(5, 2, size=(30, 2))
-    return X, 100 + 10 * X[:, 0] + rng.normal(size=30)
+    return sloped()
 
 
 @pytest.fixture(scope="module")

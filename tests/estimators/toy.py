@@ -24,6 +24,13 @@ def small(**settings):
     return BDeepNoiseRegressor(**{**given, **settings})
 
 
+def sloped():
+    """Thirty rows: y rises by 10 with the first of two columns, with noise of sd 1."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(5, 2, size=(30, 2))
+    return X, 100 + 10 * X[:, 0] + rng.normal(size=30)
+
+
 class Line(DensityRegressor):
     """The smallest density regressor: a straight line with Gaussian noise."""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..model.network import Arrays, Latents
+from ..model.network import Latents
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,15 @@ class LatentFiles:
         for first in range(0, rows, size):
             yield Block(chain, first, min(first + size, rows), size)
 
-    def read_u(self, block: Block) -> Arrays:
-        return self._read(self.u, block)
-
-    def read(self, block: Block) -> Latents:
-        return Latents(self._read(self.v, block), self._read(self.u, block))
+    def read_u(self, block: Block) -> tuple:
+        count = block.stop - block.first
+        parts = []
+        for file, width in zip(self.u, self.widths, strict=True):
+            self._seek(file, block, width)
+            part = np.zeros((block.size, width), self.dtype)
+            file.readinto(part[:count].data.cast("B"))
+            parts.append(part)
+        return tuple(parts)
 
     def write(self, block: Block, latents: Latents) -> None:
         for files, parts in ((self.v, latents.v), (self.u, latents.u)):
@@ -86,16 +90,6 @@ class LatentFiles:
         """No more reads and writes; maps stay."""
         for file in (*self.v, *self.u):
             file.close()
-
-    def _read(self, files, block: Block) -> tuple:
-        count = block.stop - block.first
-        parts = []
-        for file, width in zip(files, self.widths, strict=True):
-            self._seek(file, block, width)
-            part = np.zeros((block.size, width), self.dtype)
-            file.readinto(part[:count].data.cast("B"))
-            parts.append(part)
-        return tuple(parts)
 
     def _seek(self, file, block: Block, width: int) -> None:
         rows = block.chain * self.shape[1] + block.first

@@ -39,10 +39,8 @@ def row_bytes(plan: Plan, inputs: int, outcomes: int) -> int:
     return PEAK * np.dtype(plan.dtype).itemsize * (sum(plan.hidden) + inputs + outcomes)
 
 
-def needed(plan: Plan, x: np.ndarray, y: Any, limit: int | None) -> bool:
+def needed(plan: Plan, x: np.ndarray, y: Any, limit: int) -> bool:
     """Whether all chains at once would take more than ``limit`` bytes."""
-    if limit is None:
-        return False
     width = plan.widths(x, y)[-1]
     return row_bytes(plan, x.shape[1], width) * len(x) * plan.chains > limit
 

@@ -14,9 +14,10 @@ def stretched(density: GaussianMixture, factor: float) -> GaussianMixture:
     """The law of m + factor (y - m), m the mean of each row."""
 
     def read(start: int, stop: int) -> Components:
-        weights, means, covs = density.read(start, stop)
-        centre = np.sum(weights[..., None] * means, axis=1, keepdims=True)
-        return Components(weights, centre + factor * (means - centre), factor**2 * covs)
+        inner = density.read(start, stop)
+        centre = inner.mean()[:, None]
+        means = centre + factor * (inner.means - centre)
+        return Components(inner.weights, means, factor**2 * inner.covs)
 
     return GaussianMixture.from_blocks(
         density.n_rows, density.n_outcomes, density.n_components, read

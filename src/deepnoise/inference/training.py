@@ -1,4 +1,4 @@
-"""Adam with early stopping, for one fit; members and chains are added from outside."""
+"""Adam at a falling rate with early stopping, for one fit; members and chains come from outside."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +10,10 @@ import optax
 
 
 class Schedule(Protocol):
-    """How long: at most ``steps``, until ``patience`` checks, ``check_every`` steps apart, fail."""
+    """How long: at most ``steps``, until ``patience`` checks, ``check_every`` steps apart, fail.
+
+    The rate falls along half a cosine from ``rate`` to a hundredth of it at the last step.
+    """
 
     @property
     def steps(self) -> int: ...
@@ -48,7 +51,8 @@ def early_stopped(
     ``loss(position, key)`` is minimised, with a new key at every step.  If not ``judged`` there are
     no such rows: the last position is kept, and the loss is NaN.
     """
-    adam = optax.chain(optax.clip_by_global_norm(10.0), optax.adam(schedule.rate))
+    rate = optax.cosine_decay_schedule(schedule.rate, schedule.steps, alpha=0.01)
+    adam = optax.chain(optax.clip_by_global_norm(10.0), optax.adam(rate))
 
     def step(_, carry):
         position, optimizer, t = carry

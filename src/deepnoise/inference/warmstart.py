@@ -43,18 +43,18 @@ class WarmStart:
 
     @classmethod
     def usual(cls, rows: int, layers: int) -> "WarmStart":
-        """About 60 passes over the rows, within bounds.
+        """60 passes over the rows for up to two hidden layers, 400 for more, within bounds.
 
-        Up to two hidden layers start with large noise, as the authors', and are judged by many
-        paths: a bound by few punishes hidden noise, and skewness is not found.  Through more layers
-        large noise adds up, and chains would need long to return from it.
+        Shallow networks start with large noise, as the authors', and are judged by many paths: a
+        bound by few punishes hidden noise, and skewness is not found.  Through more layers large
+        noise adds up, and chains would need long to return from it.
         """
         if layers <= 2:
             return cls(steps=int(min(max(4000, 60 * rows // 64), 6000)))
         batch = 128 if rows < 2000 else 256
-        steps = int(min(max(2000, 60 * rows // batch), 6000))
+        steps = int(min(max(4000, 400 * rows // batch), 16_000))
         log_noise = -1.25 * (layers - 2)
-        return cls(steps, batch, paths=8, patience=12, log_noise=log_noise)
+        return cls(steps, batch, log_noise=log_noise, check_every=steps // 80, patience=30)
 
 
 def random_position(key: jax.Array, widths: tuple[int, ...], log_noise: float, dtype) -> Theta:

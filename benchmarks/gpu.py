@@ -1,6 +1,6 @@
 """A step of the sampler on this device against its floor, part by part, and its accuracy.
 
-    python benchmarks/gpu.py --out gpu.jsonl     (on a GPU; about 100 s, most of it compilation)
+    python benchmarks/gpu.py --out gpu.jsonl     (on a GPU; two minutes, most of them compilation)
     python benchmarks/gpu.py --quick             (toy sizes, any machine)
 
 The floor is made of rates measured in the same run: bytes through device memory over the bandwidth
@@ -12,12 +12,10 @@ import argparse
 import json
 import sys
 import time
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import cache, partial
+from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -27,6 +25,7 @@ import gpu_parts
 from deepnoise.inference.runtime import numerics
 from deepnoise.inference.sampling import SEGMENT, advance
 from gpu_parts import Size, kernel_of
+from in_turn import alone, run_cases
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tests.accuracy import checks
@@ -35,49 +34,64 @@ P = 13
 # The order in which they matter, should time run out.
 SIZES = [(5, 41157), (80, 455), (5, 1_000_000), (1, 41157), (5, 455), (1, 455), (1, 1_000_000)]
 SIZES += [(80, 41157), (80, 1_000_000)]
-TAKEN_APART = [(80, 455), (5, 41157)]
+TAKEN_APART = [(5, 41157), (80, 455)]
 SAMPLERS = ("gibbs", "interweaved")
-# Compiled in threads of their own, as much as fits in this time; the rest is skipped.
-COMPILE_SECONDS, ALL_SECONDS, THREADS = 65.0, 105.0, 14
 
 
-@dataclass(frozen=True)
-class Program:
-    """A compiled function of (keys, state, data), and what it needs of device memory."""
-
-    run: Any
-    bytes: int
+def size_of(chains: int, rows: int) -> Size:
+    return Size(chains, rows, (50,) * 4 if rows >= 455 else (8, 8), P)
 
 
-def compiled(function, size: Size, sampler: str) -> Program:
+def step_case(size: Size, sampler: str) -> Iterator[dict]:
+    """Milliseconds of a step of all chains, as the package runs them."""
+    row = {"chains": size.chains, "rows": size.rows, "sampler": sampler}
+    if (least := 4 * 3 * 2 * sum(size.hidden) * size.chains * size.rows) > 100e9:
+        yield row | {"skipped": f"needs more than {least / 1e9:.0f} GB"}
+        return
+    steps = compiled(
+        lambda keys, state, data, count: advance(
+            kernel_of(sampler), 1, keys, state, jnp.int64(0), count, data
+        )[0],
+        size,
+        sampler,
+    )
+    alone()
+    arguments = jax.jit(partial(gpu_parts.arguments, size, sampler))()
+    yield row | {"ms": 1e3 * seconds_a_step(steps, arguments)}
+
+
+def parts_case(size: Size) -> Iterator[dict]:
+    """Milliseconds of each part of an interweaved step."""
+    sampler = "interweaved"
+    programs = {name: compiled(part, size, sampler) for name, part in gpu_parts.parts().items()}
+    alone()
+    arguments = *jax.jit(partial(gpu_parts.arguments, size, sampler))(), jnp.int64(1)
+    for name, program in programs.items():
+        ms = 1e3 * seconds_a_call(program, arguments)
+        yield {"chains": size.chains, "rows": size.rows, "part": name, "ms": ms}
+
+
+def device_case(quick: bool) -> Iterator[dict]:
+    """Errors against float64, and what the device can do."""
+    alone()
+    for what, error, limit in checks(300, 12) if quick else checks(20_000, 50):
+        yield {"accuracy": what, "error": error, "limit": limit}
+    device = jax.devices()[0].device_kind
+    yield {"device": device, "jax": jax.__version__, **rates(quick)}
+
+
+def compiled(function, size: Size, sampler: str):
     """Compiled for the shapes of its arguments; none of them is made yet."""
-    if (least := 4 * 3 * 2 * sum(size.hidden) * size.chains * size.rows) > memory_limit():
-        return Program(None, least)
-    with numerics():
-        count = jax.ShapeDtypeStruct((), jnp.int64)
-        shapes = jax.eval_shape(lambda: gpu_parts.arguments(size, sampler))
-        run = jax.jit(function).lower(*shapes, count).compile()
-        memory = run.memory_analysis()
-    maker(size, sampler)
-    sizes = ("argument_size_in_bytes", "output_size_in_bytes", "temp_size_in_bytes")
-    return Program(run, sum(getattr(memory, part, 0) for part in sizes))
+    shapes = jax.eval_shape(lambda: gpu_parts.arguments(size, sampler))
+    return jax.jit(function).lower(*shapes, jax.ShapeDtypeStruct((), jnp.int64)).compile()
 
 
-def segment(sampler: str):
-    """``count`` steps of every chain as the package runs them."""
-
-    def steps(keys, state, data, count):
-        return advance(kernel_of(sampler), 1, keys, state, jnp.int64(0), count, data)[0]
-
-    return steps
-
-
-def seconds_a_step(program: Program, arguments) -> float:
+def seconds_a_step(program, arguments) -> float:
     """Least of three runs of as many steps as take about a third of a second, if not more."""
 
     def run(count):
         began = time.perf_counter()
-        jax.block_until_ready(program.run(*arguments, jnp.int64(count)))
+        jax.block_until_ready(program(*arguments, jnp.int64(count)))
         return (time.perf_counter() - began) / count
 
     run(1)
@@ -86,15 +100,14 @@ def seconds_a_step(program: Program, arguments) -> float:
     return min(run(count) for _ in range(3 if first < 1 else 1))
 
 
-def seconds_a_call(program: Program, arguments) -> float:
+def seconds_a_call(program, arguments) -> float:
     """Seconds a call, many in a row without waiting for each."""
-    arguments = *arguments, jnp.int64(1)
-    jax.block_until_ready(program.run(*arguments))
+    jax.block_until_ready(program(*arguments))
 
     def run(count):
         began = time.perf_counter()
         for _ in range(count):
-            out = program.run(*arguments)
+            out = program(*arguments)
         jax.block_until_ready(out)
         return (time.perf_counter() - began) / count
 
@@ -152,135 +165,76 @@ def floor(size: Size, sampler: str, r: dict[str, float]) -> dict[str, float]:
     }
 
 
-def report_accuracy(quick: bool, write) -> bool:
-    show("\n| against float64 | largest error | limit |\n|---|---|---|")
-    found = checks(300, 12) if quick else checks(20_000, 50)
-    for what, error, limit in found:
-        show(f"| {what} | {error:.1e} | {limit:.0e} |")
-        write({"accuracy": what, "error": error, "limit": limit})
-    return all(error < limit for _, error, limit in found)
+def with_floor(row: dict, r: dict[str, float]) -> dict:
+    """A row of steps with its floor, as a sum, and the ratio to it."""
+    if "ms" not in row:
+        return row
+    least = floor(size_of(row["chains"], row["rows"]), row["sampler"], r)
+    total = 1e3 * sum(least.values())
+    parts = {f"floor_{name}_ms": 1e3 * part for name, part in least.items()}
+    return row | {"floor_ms": total, "ratio": row["ms"] / total, **parts}
 
 
-@cache
-def maker(size: Size, sampler: str):
-    """The compiled program that makes keys, state and data."""
-    with numerics():
-        return jax.jit(partial(gpu_parts.arguments, size, sampler)).lower().compile()
+def report(rows: list[dict]) -> Iterator[str]:
+    """All of it as Markdown."""
+    r = next(row for row in rows if "device" in row)
+    yield f"jax {r['jax']}, {r['device']}, P = {P}, float32"
+    yield (
+        f"copy {r['bytes'] / 1e9:.0f} GB/s, products {r['flops32'] / 1e12:.2f} TFLOP/s "
+        f"float32 (full precision), {r['flops64'] / 1e12:.2f} float64"
+    )
+    yield "\n| against float64 | largest error | limit |\n|---|---|---|"
+    for row in rows:
+        if "accuracy" in row:
+            yield f"| {row['accuracy']} | {row['error']:.1e} | {row['limit']:.0e} |"
+    yield "\n| chains | N | sampler | ms a step | floor ms | ratio | bytes | flops32 | flops64 |"
+    yield "|---|---|---|---|---|---|---|---|---|"
+    for row in rows:
+        if "sampler" in row:
+            head = f"| {row['chains']} | {row['rows']} | {row['sampler']} |"
+            names = [f"floor_{name}_ms" for name in ("bytes", "flops32", "flops64")]
+            if "skipped" in row:
+                yield f"{head} {row['skipped']} | | | | | |"
+            else:
+                cells = " | ".join(f"{row[name]:.3f}" for name in names)
+                ratio = f"{row['floor_ms']:.3f} | {row['ratio']:.1f}"
+                yield f"{head} {row['ms']:.3f} | {ratio} | {cells} |"
+    yield "\n| chains | N | part of an interweaved step | ms |\n|---|---|---|---|"
+    for row in rows:
+        if "part" in row:
+            yield f"| {row['chains']} | {row['rows']} | {row['part']} | {row['ms']:.3f} |"
 
 
-def show(line: str) -> None:
-    print(line, flush=True)
-
-
-def memory_limit() -> float:
-    stats = jax.devices()[0].memory_stats() or {}
-    return stats.get("bytes_limit", np.inf)
-
-
-def result(future: Future, deadline: float) -> tuple[Program | None, str]:
-    """A program, or why there is none."""
-    try:
-        program = future.result(timeout=max(0.1, deadline - time.perf_counter()))
-    except (TimeoutError, CancelledError):
-        return None, "not compiled in time"
-    except Exception as error:
-        return None, f"{type(error).__name__}: {str(error).splitlines()[0][:80]}"
-    room = memory_limit()
-    if program.bytes > 0.95 * room:
-        return None, f"needs {program.bytes / 2**30:.0f} GiB of {room / 2**30:.0f}"
-    return program, ""
-
-
-def ready(future: Future, deadlines: tuple[float, float]) -> tuple[Program | None, str]:
-    program, why = result(future, deadlines[0])
-    return (None, "out of time") if time.perf_counter() > deadlines[1] else (program, why)
-
-
-def report_steps(futures, r, deadlines, write) -> None:
-    show("\n| chains | N | sampler | ms a step | floor ms | ratio | bytes | flops32 | flops64 |")
-    show("|---|---|---|---|---|---|---|---|---|")
-    for (size, sampler), future in futures.items():
-        program, why = ready(future, deadlines)
-        head = f"| {size.chains} | {size.rows} | {sampler} |"
-        row = {"chains": size.chains, "rows": size.rows, "sampler": sampler}
-        if program is None:
-            show(f"{head} skipped: {why} | | | | | |")
-            write(row | {"skipped": why})
-            continue
-        least = floor(size, sampler, r)
-        try:
-            seconds = seconds_a_step(program, maker(size, sampler)())
-        except jax.errors.JaxRuntimeError as error:
-            show(f"{head} failed: {str(error).splitlines()[0][:80]} | | | | | |")
-            continue
-        total = sum(least.values())
-        cells = " | ".join(f"{1e3 * part:.3f}" for part in least.values())
-        show(f"{head} {1e3 * seconds:.3f} | {1e3 * total:.3f} | {seconds / total:.1f} | {cells} |")
-        write(row | {"ms": 1e3 * seconds, "floor_ms": 1e3 * total, "ratio": seconds / total})
-
-
-def report_parts(futures, deadlines, write) -> None:
-    show("\n| chains | N | part of an interweaved step | ms |\n|---|---|---|---|")
-    for (size, part), future in futures.items():
-        program, why = ready(future, deadlines)
-        row = {"chains": size.chains, "rows": size.rows, "part": part}
-        if program is None:
-            show(f"| {size.chains} | {size.rows} | {part} | skipped: {why} |")
-            write(row | {"skipped": why})
-            continue
-        ms = 1e3 * seconds_a_call(program, maker(size, "interweaved")())
-        show(f"| {size.chains} | {size.rows} | {part} | {ms:.3f} |")
-        write(row | {"ms": ms})
+def case(words: list[str], quick: bool) -> Iterator[dict]:
+    if words[0] == "device":
+        return device_case(quick)
+    size = size_of(int(words[1]), int(words[2]))
+    return parts_case(size) if words[0] == "parts" else step_case(size, words[3])
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, help="JSON lines are written here")
     parser.add_argument("--quick", action="store_true", help="toy sizes")
+    parser.add_argument("--seconds", type=float, default=300, help="what is not done then is left")
+    parser.add_argument("--case", nargs="+", help="measure one case in this process")
     options = parser.parse_args()
-    began = time.perf_counter()
-    hidden = (8, 8) if options.quick else (50, 50, 50, 50)
-    sizes = [Size(*pair, hidden, P) for pair in ([(1, 200), (2, 64)] if options.quick else SIZES)]
-    apart = sizes[:1] if options.quick else [Size(*pair, hidden, P) for pair in TAKEN_APART]
-    lines: list[str] = []
-
-    def write(row: dict) -> None:
-        lines.append(json.dumps(row))
-        if options.out:
-            options.out.write_text("\n".join(lines) + "\n")
-
-    device = jax.devices()[0]
-    show(f"jax {jax.__version__}, {device.device_kind}, hidden {hidden}, P = {P}, float32")
-    with ThreadPoolExecutor(2 if options.quick else THREADS) as pool:
-        steps = {
-            (s, k): pool.submit(compiled, segment(k), s, k) for s in sizes[:2] for k in SAMPLERS
-        }
-        parts = {
-            (s, name): pool.submit(compiled, part, s, "interweaved")
-            for s in apart
-            for name, part in gpu_parts.parts().items()
-        }
-        steps |= {
-            (s, k): pool.submit(compiled, segment(k), s, k) for s in sizes[2:] for k in SAMPLERS
-        }
-        slack = 10 if options.quick else 1
-        deadlines = began + slack * COMPILE_SECONDS, began + slack * ALL_SECONDS
+    if options.case:
         with numerics():
-            accurate = report_accuracy(options.quick, write)
-            for future in [*steps.values(), *parts.values()]:
-                result(future, deadlines[0])
-            pool.shutdown(wait=False, cancel_futures=True)
-            show(f"\ncompiled in {time.perf_counter() - began:.0f} s")
-            r = rates(options.quick)
-            write({"device": device.device_kind, "jax": jax.__version__, **r})
-            show(
-                f"copy {r['bytes'] / 1e9:.0f} GB/s, products {r['flops32'] / 1e12:.2f} TFLOP/s "
-                f"float32 (full precision), {r['flops64'] / 1e12:.2f} float64"
-            )
-            report_steps(steps, r, deadlines, write)
-            report_parts(parts, deadlines, write)
-    show(f"\n{time.perf_counter() - began:.0f} s in all; accurate: {accurate}")
-    return 0 if accurate else 1
+            for row in case(options.case, options.quick):
+                print(json.dumps(row), flush=True)
+        return 0
+    sizes, apart = ([(1, 200)],) * 2 if options.quick else (SIZES, TAKEN_APART)
+    cases = [["device"], *(["steps", *map(str, size), k] for size in sizes for k in SAMPLERS)]
+    cases[5:5] = [["parts", *map(str, size)] for size in apart]
+    quick = ["--quick"] * options.quick
+    rows = run_cases(__file__, [[*quick, "--case", *words] for words in cases], options.seconds)
+    r = next(row for row in rows if "device" in row)
+    rows = [with_floor(row, r) if "sampler" in row else row for row in rows]
+    if options.out:
+        options.out.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    print("\n".join(report(rows)))
+    return 0 if all(row["error"] < row["limit"] for row in rows if "accuracy" in row) else 1
 
 
 if __name__ == "__main__":

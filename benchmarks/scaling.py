@@ -6,13 +6,9 @@ Markdown; with ``--show`` it prints what such a file says.
 
 import argparse
 import json
-import os
 import time
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -24,6 +20,7 @@ from deepnoise.inference.sampling import SEGMENT, advance, chain_keys
 from deepnoise.inference.unseen import Data
 from deepnoise.model.activation import hard_tanh
 from deepnoise.model.network import Scales, Theta
+from in_turn import alone, run_cases
 from scaling_model import Size, Timing
 from scaling_pages import page
 
@@ -102,13 +99,16 @@ def problem(sampler: str, size: Size):
     return keys, init(keys, theta, scales, data), np.int64(100), np.int64(1), data
 
 
-def compiled(sampler: str, size: Size):
-    """The program of a case, and the seconds that it took to make it."""
+def timed(sampler: str, size: Size) -> Timing:
+    """One case: compiled beside others, measured alone."""
     with numerics():
         began = time.perf_counter()
         shapes = jax.eval_shape(lambda: problem(sampler, size))
         program = advance.lower(plan_of(sampler, size).kernel(), 1, *shapes).compile()
-        return program, time.perf_counter() - began
+        compile_seconds = time.perf_counter() - began
+        alone()
+        seconds = seconds_a_sweep(program, problem(sampler, size))
+    return Timing(sampler, size, seconds, compile_seconds, jax.devices()[0].device_kind)
 
 
 def seconds_a_sweep(program, arguments) -> float:
@@ -129,37 +129,29 @@ def seconds_a_sweep(program, arguments) -> float:
     return min(once(count) for _ in range(CALLS)) / count
 
 
-def programs(sizes: str, seconds: float) -> Iterator[tuple[str, Size, Any, float]]:
-    """What could be compiled in that time, side by side."""
-    until = time.perf_counter() + seconds
-    with ThreadPoolExecutor(max(1, min(8, (os.cpu_count() or 1) // 2))) as pool:
-        waiting = [(case, pool.submit(compiled, *case)) for case in cases(sizes)]
-        while time.perf_counter() < until and not all(future.done() for _, future in waiting):
-            time.sleep(0.1)
-        ready = [(case, future) for case, future in waiting if not future.cancel()]
-    for case, future in ready:
-        yield *case, *future.result()
-
-
 def measure(sizes: str, budget: float, out: Path) -> None:
-    """Write a line for each case; programs are compiled first, then run one after another."""
-    device = jax.devices()[0].device_kind
+    """Write a line for each case; a CPU compiles none while it measures another."""
+    wanted = [["--case", sampler, json.dumps(asdict(size))] for sampler, size in cases(sizes)]
+    one = 1 if jax.default_backend() == "cpu" else None
     with out.open("a") as file:
-        for sampler, size, program, compile_seconds in programs(sizes, 0.6 * budget):
-            with numerics():
-                seconds = seconds_a_sweep(program, problem(sampler, size))
-            timing = Timing(sampler, size, seconds, compile_seconds, device)
-            file.write(json.dumps(timing.to_json()) + "\n")
-            file.flush()
+        for row in run_cases(__file__, wanted, budget, processes=one):
+            file.write(json.dumps(row) + "\n")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--out", type=Path, required=True, help="JSON lines, added to")
+    parser.add_argument("--out", type=Path, help="JSON lines, added to")
     parser.add_argument("--sizes", choices=["auto", *BASES], default="auto")
     parser.add_argument("--budget", type=float, default=90, help="about so many seconds")
     parser.add_argument("--show", action="store_true", help="measure nothing")
+    parser.add_argument("--case", nargs=2, help="sampler and size: measured in this process")
     given = parser.parse_args()
+    if given.case:
+        sampler, size = given.case
+        print(json.dumps(timed(sampler, Size(**json.loads(size))).to_json()))
+        return
+    if given.out is None:
+        parser.error("--out is needed")
     if not given.show:
         large = jax.default_backend() != "cpu"
         sizes = {"auto": "large" if large else "small"}.get(given.sizes, given.sizes)

@@ -8,6 +8,9 @@ of a copy, and flops over the rates of large products at the precisions used.  N
 blackjax and optax only.
 """
 
+from in_turn import alone, run_cases
+
+# isort: split
 import argparse
 import json
 import sys
@@ -25,7 +28,6 @@ import gpu_parts
 from deepnoise.inference.runtime import numerics
 from deepnoise.inference.sampling import SEGMENT, advance
 from gpu_parts import Size, kernel_of
-from in_turn import alone, run_cases
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tests.accuracy import checks
@@ -229,8 +231,9 @@ def main() -> int:
     cases[5:5] = [["parts", *map(str, size)] for size in apart]
     quick = ["--quick"] * options.quick
     rows = run_cases(__file__, [[*quick, "--case", *words] for words in cases], options.seconds)
-    r = next(row for row in rows if "device" in row)
-    rows = [with_floor(row, r) if "sampler" in row else row for row in rows]
+    if not (found := [row for row in rows if "device" in row]):
+        sys.exit("the device was not measured: see above")
+    rows = [with_floor(row, found[0]) if "sampler" in row else row for row in rows]
     if options.out:
         options.out.write_text("".join(json.dumps(row) + "\n" for row in rows))
     print("\n".join(report(rows)))

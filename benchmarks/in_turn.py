@@ -11,7 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 LOCK = "DEEPNOISE_BENCHMARK_LOCK"
-# Processes share the device's memory, this one too.
+# Processes share the device's memory, the first one too.  blackjax starts JAX when it is imported:
+# whoever imports this module does so first.
 os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
 _held = []
 
@@ -46,8 +47,9 @@ def run_cases(
                 print(f"{' '.join(case)}: not done in time", file=sys.stderr)
                 return []
             if done.returncode:
-                last = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
-                print(f"{' '.join(case)}: {''.join(last)[:200]}", file=sys.stderr)
+                lines = done.stderr.decode(errors="replace").splitlines()
+                why = [line for line in lines if "Error" in line][-1:]
+                print(f"{' '.join(case)}: {''.join(why)[:200]}", file=sys.stderr)
             lines = done.stdout.decode().splitlines()
             return [json.loads(line) for line in lines if line.startswith("{")]
 

@@ -4,6 +4,9 @@
 Markdown; with ``--show`` it prints what such a file says.
 """
 
+from in_turn import alone, run_cases
+
+# isort: split
 import argparse
 import json
 import time
@@ -20,7 +23,6 @@ from deepnoise.inference.sampling import SEGMENT, advance, chain_keys
 from deepnoise.inference.unseen import Data
 from deepnoise.model.activation import hard_tanh
 from deepnoise.model.network import Scales, Theta
-from in_turn import alone, run_cases
 from scaling_model import Size, Timing
 from scaling_pages import page
 

@@ -28,7 +28,9 @@ CHOICE = 2**32 - 1
 class WarmStart:
     """Settings of the gradient fit; training stops after ``patience`` checks without progress.
 
-    With a positive ``last_noise``, τ_L stays there: utilities have no unit of their own.
+    With ``few_paths``, a training by so many comes first and one of ``steps // 4`` by all follows;
+    the better of both on held-out rows is kept.  With a positive ``last_noise``, τ_L stays there:
+    utilities have no unit of their own.
     """
 
     steps: int = 4000
@@ -39,6 +41,7 @@ class WarmStart:
     check_every: int = 50
     patience: int = 20
     check_paths: int = 64
+    few_paths: int = 0
     last_noise: float = 0.0
 
     @classmethod
@@ -47,14 +50,24 @@ class WarmStart:
 
         Shallow networks start with large noise, as the authors', and are judged by many paths: a
         bound by few punishes hidden noise, and skewness is not found.  Through more layers large
-        noise adds up, and chains would need long to return from it.
+        noise adds up, and chains would need long to return from it; few paths then find better
+        means, and many find the shape where there is one.
         """
         if layers <= 2:
             return cls(steps=int(min(max(4000, 60 * rows // 64), 6000)))
         batch = 128 if rows < 2000 else 256
-        steps = int(min(max(4000, 400 * rows // batch), 16_000))
+        steps = int(min(max(4000, 400 * rows // batch), 12_000))
         log_noise = -1.25 * (layers - 2)
-        return cls(steps, batch, log_noise=log_noise, check_every=steps // 80, patience=30)
+        return cls(
+            steps, batch, log_noise=log_noise, check_every=steps // 80, patience=30, few_paths=8
+        )
+
+    def stages(self) -> tuple["WarmStart", ...]:
+        """The trainings that follow each other."""
+        if not self.few_paths:
+            return (self,)
+        few = replace(self, paths=self.few_paths, few_paths=0)
+        return few, replace(self, steps=max(1, self.steps // 4), few_paths=0)
 
 
 def random_position(key: jax.Array, widths: tuple[int, ...], log_noise: float, dtype) -> Theta:
@@ -134,16 +147,28 @@ def fit(
     ``train`` (n,) and ``held`` (m,) are row numbers; with m = 0 the last step is kept.
     """
     key_start, key_held, key_steps = jax.random.split(key, 3)
-    start = random_position(key_start, widths, settings.log_noise, x.dtype)
     batch = min(settings.batch, len(train))
-
-    def loss(position, key):
-        key_rows, key_paths = jax.random.split(key)
-        rows = train[jax.random.randint(key_rows, (batch,), 0, len(train))]
-        return mean_loss(position, key_paths, rows, settings.paths, x, y, h, settings)
 
     def held_loss(position):
         return mean_loss(position, key_held, held, settings.check_paths, x, y, h, settings)
 
-    best, best_loss = early_stopped(key_steps, start, loss, held_loss, held.size > 0, settings)
-    return theta_at(best, settings), best_loss
+    def trained(number, stage, start):
+        def loss(position, key):
+            key_rows, key_paths = jax.random.split(key)
+            rows = train[jax.random.randint(key_rows, (batch,), 0, len(train))]
+            return mean_loss(position, key_paths, rows, stage.paths, x, y, h, settings)
+
+        key_stage = jax.random.fold_in(key_steps, number)
+        return early_stopped(key_stage, start, loss, held_loss, held.size > 0, stage)
+
+    first, *others = settings.stages()
+    found = trained(0, first, random_position(key_start, widths, settings.log_noise, x.dtype))
+    for number, stage in enumerate(others, start=1):
+        found = better_of(found, trained(number, stage, found[0]))
+    return theta_at(found[0], settings), found[1]
+
+
+def better_of(old: tuple[Theta, jax.Array], new: tuple[Theta, jax.Array]):
+    """(position, held-out loss) with the smaller loss; the new one if nothing was held out."""
+    keep = old[1] <= new[1]
+    return jax.tree.map(lambda a, b: jnp.where(keep, a, b), old, new)

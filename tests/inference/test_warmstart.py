@@ -1,0 +1,54 @@
+"""Gradient starts in two stages: the better on held-out rows is kept."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from deepnoise.inference.runtime import numerics
+from deepnoise.inference.warmstart import WarmStart, better_of, fit
+from deepnoise.model.activation import hard_tanh
+
+SHORT = WarmStart(steps=80, batch=16, paths=8, check_every=20, check_paths=16, log_noise=-2.0)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 2)).astype(np.float32)
+    return x, (x[:, :1] + 0.1 * rng.normal(size=(60, 1))).astype(np.float32)
+
+
+def started(rows, settings, held=20):
+    order = jnp.arange(60)
+    with numerics():
+        run = jax.jit(lambda key, x, y: fit(key, x, y, order[held:], order[:held], *rest))
+        rest = (2, 4, 4, 4, 1), hard_tanh, settings
+        return run(jax.random.key(0), *rows)
+
+
+def test_a_second_stage_never_loses_on_held_out_rows(rows):
+    two = replace(SHORT, few_paths=2)
+    few, many = two.stages()
+    assert (few.paths, few.steps, many.paths, many.steps) == (2, 80, 8, 20)
+    (theta, loss), (first, first_loss) = started(rows, two), started(rows, few)
+    assert loss <= first_loss
+    moved = any(not np.array_equal(a, b) for a, b in zip(theta.beta, first.beta, strict=True))
+    assert moved == bool(loss < first_loss)
+
+
+def test_without_held_out_rows_the_last_stage_counts(rows):
+    two = replace(SHORT, few_paths=2)
+    theta, loss = started(rows, two, held=0)
+    first, _ = started(rows, two.stages()[0], held=0)
+    assert np.isnan(loss)
+    assert not np.array_equal(theta.beta[0], first.beta[0])
+
+
+@pytest.mark.parametrize(("old", "new", "chosen"), [(1, 2, 0), (2, 1, 1), (np.nan, np.nan, 1)])
+def test_better_of(old, new, chosen):
+    position, loss = better_of((jnp.array(0), jnp.array(old)), (jnp.array(1), jnp.array(new)))
+    assert position == chosen
+    assert np.array_equal(loss, [old, new][chosen], equal_nan=True)

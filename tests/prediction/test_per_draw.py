@@ -1,5 +1,7 @@
 """The law of every single draw: moments, likelihoods, quantiles across draws, bands."""
 
+from dataclasses import replace
+
 import jax
 import numpy as np
 import pytest
@@ -31,17 +33,40 @@ def test_moments_and_likelihood_are_those_of_the_mixture(key, widths):
         mixture = mixture_of_draw(given, m)
         assert np.allclose(mean[:, m], mixture.mean().reshape(4, -1))
         assert np.allclose(sd[:, m] ** 2, mixture.var().reshape(4, -1))
-        assert np.allclose(likelihood[:, m], mixture.log_prob(y))
+        assert np.allclose(likelihood[:, m], with_normal(mixture, y))
+
+
+def with_normal(mixture, y):
+    """Log density of the mixture and, as one more component, the normal with its moments."""
+    means, cov = mixture.components().means, mixture.components().covs[0, 0]
+    far = [
+        stats.multivariate_normal(row.mean(0), cov + np.cov(row.T, bias=True)).logpdf(value)
+        for row, value in zip(means, y, strict=True)
+    ]
+    paths = means.shape[1]
+    return np.logaddexp(mixture.log_prob(y) + np.log(paths), far) - np.log(paths + 1)
 
 
 def test_likelihood_is_the_models(key):
-    given = densities(key)
+    given = densities(key, paths=4000)
     y = np.random.default_rng(1).normal(size=(4, 1))
     with jax.enable_x64(True):
         theta = jax.tree.map(lambda a: jax.numpy.asarray(a[2]), given.draws)
         expected = np.asarray(path_log_likelihood(key, theta, given.x, y, given.h, given.paths))
     found = log_likelihood(given, y * given.scale + given.shift)[:, 2]
-    assert np.allclose(found, expected - np.log(given.scale))
+    assert np.allclose(found, expected - np.log(given.scale), atol=0.01)
+
+
+def test_outcomes_that_no_path_reaches_are_not_impossible(key):
+    given = densities(key, paths=20, rows=50)
+    tau2, sigma2 = ((*given.draws.tau2[:-1], np.full((5, 1), 1e-5)), (np.full((5, 3), 1e-5),))
+    few = replace(given, draws=replace(given.draws, tau2=tau2, sigma2=sigma2))
+    other = replace(few, key=jax.random.key(9), paths=1)
+    y = np.concatenate([means[:, 0, 0] for _, means in other.blocks()])
+    many = log_likelihood(replace(few, paths=20_000), y)[:, 0]
+    paths_alone = mixture_of_draw(few, 0).log_prob(y)
+    assert np.mean(np.abs(paths_alone - many)) > 20
+    assert np.mean(np.abs(log_likelihood(few, y)[:, 0] - many)) < 3
 
 
 def test_equal_draws_give_equal_laws(key):

@@ -20,6 +20,7 @@ from .insight import PosteriorInsights
 from .outcomes import as_window, check_observed, representative, taken, with_gaps
 
 COMBINATIONS = ("equal", "stacked")
+STACKING_ROWS, STACKING_DRAWS = 2000, 25
 
 
 class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
@@ -186,7 +187,7 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
     def _keep(self, posterior: Posterior) -> None:
         super()._keep(posterior)
         if self.combine == "stacked":
-            found = leave_one_out(self._log_likelihood()[0])
+            found = leave_one_out(self._log_likelihood(STACKING_ROWS, STACKING_DRAWS)[0])
             self.chain_weights_ = stacked_weights(found)
 
     def _draw_densities(self, X: Any) -> DrawDensities:

@@ -21,33 +21,39 @@ def moments(densities: DrawDensities) -> tuple[np.ndarray, np.ndarray]:
 def log_likelihood(densities: DrawDensities, y: np.ndarray | Window) -> np.ndarray:
     """log p(y | x, Θ) of every row and draw, joint over outcomes; y (N, Q), result (N, M).
 
-    The mass of the window where one outcome is only known to lie in it.
+    By noise paths, and one more component: the normal with their mean and covariance.  Where no
+    path comes near y, paths alone would be wrong by any number of nats.  The mass of the window
+    where one outcome is only known to lie in it.
     """
-    if isinstance(y, Window):
-        return _log_window(densities, y)
-    factors = np.linalg.cholesky(densities.covs())
-    whiten = np.linalg.inv(factors)
-    log_norm = np.sum(np.log(np.diagonal(factors, axis1=1, axis2=2)), axis=1)
-    log_norm += densities.n_outcomes * LOG_2PI / 2
-    found = []
-    for rows, means in densities.blocks():
-        z = (y[rows, None, None] - means) @ np.swapaxes(whiten, 1, 2)
-        log_kernel = logsumexp(-np.sum(z**2, -1) / 2, axis=2) - np.log(means.shape[2])
-        found.append(log_kernel - log_norm)
-    return np.concatenate(found)
-
-
-def _log_window(densities: DrawDensities, y: Window) -> np.ndarray:
-    if densities.n_outcomes > 1:
+    if isinstance(y, Window) and densities.n_outcomes > 1:
         raise ValueError("the likelihood of several outcomes needs all of them to be seen exactly")
-    sds = np.sqrt(densities.covs())[:, :, 0]
-    found = []
-    with jax.enable_x64(True):
-        for rows, means in densities.blocks():
-            ends = (np.asarray(end[rows, None], float) for end in (y.lower, y.upper))
-            values = np.asarray(log_window(means[..., 0], sds**2, *ends))
-            found.append(logsumexp(values, axis=2) - np.log(means.shape[2]))
+    covs, found = densities.covs(), []
+    for rows, means in densities.blocks():
+        paths, center = means.shape[2], means.mean(axis=2)
+        away = means - center[:, :, None]
+        wide = covs + np.einsum("bmri,bmrj->bmij", away, away) / paths
+        if isinstance(y, Window):
+            ends = tuple(np.asarray(end[rows, None], float) for end in (y.lower, y.upper))
+            near, far = _log_mass(means, covs, ends), _log_mass(center[:, :, None], wide, ends)
+        else:
+            near = _log_normal(y[rows, None, None] - means, covs[:, None])
+            far = _log_normal(y[rows, None] - center, wide)[..., None]
+        found.append(logsumexp(np.concatenate([near, far], -1), axis=-1) - np.log(paths + 1))
     return np.concatenate(found)
+
+
+def _log_normal(residual: np.ndarray, covs: np.ndarray) -> np.ndarray:
+    """log N(residual; 0, cov); (..., Q) and (..., Q, Q) -> (...)."""
+    factors = np.linalg.cholesky(covs)
+    z = np.einsum("...ij,...j->...i", np.linalg.inv(factors), residual)
+    log_det = np.sum(np.log(np.diagonal(factors, axis1=-2, axis2=-1)), axis=-1)
+    return -np.sum(z**2, -1) / 2 - log_det - residual.shape[-1] * LOG_2PI / 2
+
+
+def _log_mass(means: np.ndarray, covs: np.ndarray, ends: tuple[np.ndarray, ...]) -> np.ndarray:
+    """log P(lower < y < upper) of one outcome; (B, M, R, 1) and (..., M, 1, 1) -> (B, M, R)."""
+    with jax.enable_x64(True):
+        return np.asarray(log_window(means[..., 0], covs[..., 0], *ends))
 
 
 def predictive_functionals(

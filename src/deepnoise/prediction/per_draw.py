@@ -90,7 +90,21 @@ def draw_means(
 def thinned(densities: DrawDensities, most: int) -> DrawDensities:
     """At most so many draws, evenly spaced; their weights add up to one again."""
     weighty = np.flatnonzero(densities.weights)
-    chosen = weighty[np.linspace(0, len(weighty) - 1, min(len(weighty), most)).astype(int)]
+    return _only(densities, weighty[_spaced(len(weighty), most)])
+
+
+def thinned_chains(densities: DrawDensities, chains: int, most: int) -> DrawDensities:
+    """At most so many draws of each chain, evenly spaced."""
+    draws = len(densities.weights) // chains
+    first = draws * np.arange(chains)[:, None]
+    return _only(densities, (first + _spaced(draws, most)).ravel())
+
+
+def _spaced(count: int, most: int) -> np.ndarray:
+    return np.linspace(0, count - 1, min(count, most)).astype(int)
+
+
+def _only(densities: DrawDensities, chosen: np.ndarray) -> DrawDensities:
     weights = densities.weights[chosen] / densities.weights[chosen].sum()
     draws, inputs = jax.tree.map(lambda a: a[chosen], (densities.draws, densities.inputs))
     return replace(densities, draws=draws, weights=weights, inputs=inputs)

@@ -11,8 +11,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..estimators.bdeepnoise import BDeepNoiseRegressor
+from ..estimators.bdeepnoise import STACKING_DRAWS, STACKING_ROWS, BDeepNoiseRegressor
 from ..estimators.chains import PREDICTION
+from ..estimators.insight import LIKELIHOOD_PATHS
 from ..estimators.settings import plan as plan_of
 from ..estimators.units import Units
 from ..inference.diagnostics import diagnose
@@ -21,10 +22,11 @@ from ..inference.runtime import numerics
 from ..inference.sampling import SEGMENT, advance, chain_keys
 from ..inference.stacking import leave_one_out, stacked_weights
 from ..inference.unseen import Data
-from ..model.marginal import path_log_likelihood
 from ..model.network import Theta
+from ..prediction.functionals import log_likelihood
 from ..prediction.guard import guarded
 from ..prediction.mixture import GaussianMixture
+from ..prediction.per_draw import DrawDensities, thinned_chains
 from ..prediction.predict import predictive
 from .ledger import Claim, Ledger, case_of
 from .runner import Say, Study, claimed, described
@@ -32,7 +34,7 @@ from .work import Task, finite, header, materialised, peak_memory
 
 METHOD = "bdeepnoise"
 DIAGNOSED_ROWS = 10
-START_PATHS, LOO_PATHS = 200, 32
+START_PATHS = 200
 
 
 @dataclass(frozen=True)
@@ -135,9 +137,7 @@ def _answers(plan: Plan, estimator, batch: Batch, s: int, seed: int, x, y, test)
     variances = y.var(axis=0)
     with numerics():
         key = jax.random.fold_in(jax.random.key(seed), PREDICTION)
-        rows = jnp.asarray(x, plan.dtype), jnp.asarray(y, plan.dtype)
-        found = leave_one_out(np.asarray(_log_likelihood(key, draws, *rows, plan.h), float))
-    weights = np.repeat(stacked_weights(found), plan.draws) / plan.draws
+    weights = _stacked(key, plan, flat, x[:STACKING_ROWS], y[:STACKING_ROWS])
     posterior = predictive(key, flat, test, plan.h, estimator.paths)
     stacked = predictive(key, flat, test, plan.h, estimator.paths, weights)
     return {
@@ -148,11 +148,14 @@ def _answers(plan: Plan, estimator, batch: Batch, s: int, seed: int, x, y, test)
     }
 
 
-@partial(jax.jit, static_argnums=4)
-def _log_likelihood(key, draws: Theta, x, y, h) -> jax.Array:
-    """log p(y | x, Θ) of every chain, draw and row."""
-    one = lambda theta: path_log_likelihood(key, theta, x, y, h, LOO_PATHS)  # noqa: E731
-    return jax.lax.map(lambda chain: jax.lax.map(one, chain), draws)
+def _stacked(key, plan: Plan, flat: Theta, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """A weight for every draw: the same for all of a chain, by its leave-one-out densities."""
+    even = np.full(plan.chains * plan.draws, 1 / (plan.chains * plan.draws))
+    unit = np.ones(y.shape[1])
+    densities = DrawDensities(key, flat, even, x, plan.h, LIKELIHOOD_PATHS, unit, 0 * unit)
+    found = log_likelihood(thinned_chains(densities, plan.chains, STACKING_DRAWS), y).T
+    weights = stacked_weights(leave_one_out(found.reshape(plan.chains, -1, len(x))))
+    return np.repeat(weights, plan.draws) / plan.draws
 
 
 def _agreement(plan: Plan, density: GaussianMixture) -> dict[str, Any]:

@@ -106,6 +106,15 @@ def test_start_rows_are_different_rows_from_everywhere():
     assert (chosen * warmstart.START_ROWS // 10_000_019 == np.arange(len(chosen))).mean() > 0.99
 
 
+@pytest.fixture
+def ctrl_c():
+    """Heard also where the tests run in the background, whose shell has it ignored."""
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, usual)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_waits_for_a_whole_draw(rows):
     def interrupt(posterior):
         if posterior.run.n_draws == 1:

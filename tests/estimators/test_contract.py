@@ -177,7 +177,7 @@ def test_settings_that_make_no_sense_are_named(name):
 
 def checked():
     """Smallest settings."""
-    small = {"hidden": (2,), "steps": 400}
+    small = {"hidden": (2,), "steps": 800}
     given = {"members": 1, "passes": 5, "rates": (0.01,), "warmup": 10, "leaps": 3, "chains": 2}
     given |= {"paths": 5, "components": 2}
     for name in USABLE:

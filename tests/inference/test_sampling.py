@@ -59,6 +59,7 @@ def test_thinning_keeps_every_second_draw():
     assert_same(thinned.draws, jax.tree.map(lambda a: a[:, 1:8:2], whole.draws))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_adding_chains_does_not_change_the_others(sampler):
     two, three = (fit(replace(PLAN, sampler=sampler, chains=c), X, Y) for c in (2, 3))
@@ -169,6 +170,7 @@ def chosen_rows(key, rows):
     return state, program(jax.random.fold_in(key, 1), state)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [3, 8, 100])
 def test_only_the_chosen_rows_get_new_latents(rows, key):
     with numerics():

@@ -29,6 +29,7 @@ def started(rows, settings, held=20):
         return run(jax.random.key(0), *rows)
 
 
+@pytest.mark.slow
 def test_a_second_stage_never_loses_on_held_out_rows(rows):
     two = replace(SHORT, few_paths=2)
     few, many = two.stages()
@@ -39,6 +40,7 @@ def test_a_second_stage_never_loses_on_held_out_rows(rows):
     assert moved == bool(loss < first_loss)
 
 
+@pytest.mark.slow
 def test_without_held_out_rows_the_last_stage_counts(rows):
     two = replace(SHORT, few_paths=2)
     theta, loss = started(rows, two, held=0)

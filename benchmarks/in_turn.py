@@ -36,7 +36,7 @@ def run_cases(
     until = time.perf_counter() + seconds
     with tempfile.TemporaryDirectory() as folder:
         flags = os.environ.get("XLA_FLAGS", "") + " --xla_gpu_autotune_level=0"
-        env = {LOCK: str(Path(folder) / "lock")} | os.environ | {"XLA_FLAGS": flags}
+        env = os.environ | {LOCK: str(Path(folder) / "lock"), "XLA_FLAGS": flags}
 
         def one(case: list[str]) -> list[dict]:
             command = [sys.executable, script, *case]

@@ -7,8 +7,8 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from ..inference.posterior import Posterior
-from ..inference.stacking import leave_one_out, stacked_weights
 from ..model.outcome import Window
+from ..prediction.functionals import chain_weights
 from ..prediction.guard import guarded
 from ..prediction.mixture import GaussianMixture
 from ..prediction.per_draw import DrawDensities
@@ -20,7 +20,6 @@ from .insight import PosteriorInsights
 from .outcomes import as_window, check_observed, representative, taken, with_gaps
 
 COMBINATIONS = ("equal", "stacked")
-STACKING_ROWS, STACKING_DRAWS = 2000, 25
 
 
 class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
@@ -187,8 +186,8 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
     def _keep(self, posterior: Posterior) -> None:
         super()._keep(posterior)
         if self.combine == "stacked":
-            found = leave_one_out(self._log_likelihood(STACKING_ROWS, STACKING_DRAWS)[0])
-            self.chain_weights_ = stacked_weights(found)
+            densities, y = self._training_densities(slice(None))
+            self.chain_weights_ = chain_weights(densities, y, len(self.chain_weights_))
 
     def _draw_densities(self, X: Any) -> DrawDensities:
         return self._draw_densities_at(self._rows(X))

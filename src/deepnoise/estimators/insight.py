@@ -14,17 +14,16 @@ from ..inference.posterior import Posterior
 from ..prediction import credible
 from ..prediction.decompose import VarianceParts, decompose
 from ..prediction.entropy import EntropyParts, entropy_parts
-from ..prediction.functionals import log_likelihood, predictive_functionals
+from ..prediction.functionals import chain_likelihoods, predictive_functionals
 from ..prediction.influence import Influence, influence
 from ..prediction.mixture import GaussianMixture
-from ..prediction.per_draw import DrawDensities, thinned, thinned_chains
+from ..prediction.per_draw import DrawDensities, thinned
 from .encode import TableEncoder
 from .units import Units
 
 DIAGNOSED_ROWS = 50
 # With these, mutual information was within 0.01 nats of what many more paths gave.
 ENTROPY_DRAWS, ENTROPY_PATHS = 200, 512
-LIKELIHOOD_PATHS = 512
 
 
 class PosteriorInsights:
@@ -181,18 +180,7 @@ class PosteriorInsights:
         posterior = self.posterior_
         return arviz.to_arviz(posterior, log_likelihood, y, names)
 
-    def _log_likelihood(
-        self, most_rows: int | None = None, most_draws: int | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """log p(y | x, Θ) of the training rows, (chain, draw, N), and their y.
-
-        Of at most so many rows, and draws a chain, evenly spaced.
-        """
-        total, chains = len(self._y), len(self.chain_weights_)
-        count = total if most_rows is None else min(total, most_rows)
-        densities, y = self._training_densities(np.linspace(0, total - 1, count).astype(int))
-        densities = replace(densities, paths=max(densities.paths, LIKELIHOOD_PATHS))
-        if most_draws is not None:
-            densities = thinned_chains(densities, chains, most_draws)
-        found = log_likelihood(densities, y).T
-        return found.reshape(chains, -1, found.shape[1]), y
+    def _log_likelihood(self) -> tuple[np.ndarray, np.ndarray]:
+        """log p(y | x, Θ) of the training rows, (chain, draw, N), and their y."""
+        densities, y = self._training_densities(slice(None))
+        return chain_likelihoods(densities, y, len(self.chain_weights_)), y

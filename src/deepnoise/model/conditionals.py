@@ -11,8 +11,6 @@ from .gaussian import InformationGaussian, LinearGaussian
 from .inverse_gamma import InverseGamma
 from .piecewise_normal import PiecewiseNormal
 
-ROW_BLOCKS = 64
-
 
 def v_given(m, u_next, tau2, sigma2, h: PiecewiseLinear) -> PiecewiseNormal:
     """[v_l | rest] = Σ_j π_j TN(λ_j, ω_j²; c_{j-1}, c_j), l < L, with m = β_l u_l + γ_l.
@@ -38,23 +36,7 @@ def weights_given(u, v, tau2, rho2, xi2) -> InformationGaussian:
     """
     u, v = u.astype(float), v.astype(float)
     u_bar = jnp.concatenate([u, jnp.ones_like(u[:, :1])], axis=1)
-    gram, cross = sum_over_rows(u_bar, u_bar), sum_over_rows(v, u_bar)
-    return weights_given_sums(gram, cross, tau2, rho2, xi2)
-
-
-def sum_over_rows(a: jax.Array, b: jax.Array) -> jax.Array:
-    """aᵀ b.  Of many rows a GPU adds up blocks side by side: one product would idle most of it."""
-    if jax.default_backend() == "cpu" or a.shape[0] < ROW_BLOCKS**2:
-        return a.T @ b
-    return sum_by_blocks(a, b)
-
-
-def sum_by_blocks(a: jax.Array, b: jax.Array) -> jax.Array:
-    """aᵀ b as a sum of ROW_BLOCKS products, which the compiler must not merge again."""
-    rows = -(-a.shape[0] // ROW_BLOCKS)
-    fill = [(0, ROW_BLOCKS * rows - a.shape[0]), (0, 0)]
-    a, b = (jnp.pad(part, fill).reshape(ROW_BLOCKS, rows, -1) for part in (a, b))
-    return jnp.sum(jax.lax.optimization_barrier(jnp.einsum("bni,bnj->bij", a, b)), axis=0)
+    return weights_given_sums(u_bar.T @ u_bar, v.T @ u_bar, tau2, rho2, xi2)
 
 
 def weights_given_sums(gram, cross, tau2, rho2, xi2) -> InformationGaussian:

@@ -1,13 +1,18 @@
 """Scalars of the predictive law, one for every draw: what convergence is judged on."""
 
+from dataclasses import replace
+
 import jax
 import numpy as np
 from scipy.special import logsumexp
 
+from ..inference.stacking import leave_one_out, stacked_weights
 from ..model.outcome import Window, log_window
-from .per_draw import DrawDensities
+from .per_draw import DrawDensities, spaced, thinned_chains
 
 LOG_2PI = float(np.log(2 * np.pi))
+LIKELIHOOD_PATHS = 512
+STACKING_ROWS, STACKING_DRAWS = 2000, 25
 
 
 def moments(densities: DrawDensities) -> tuple[np.ndarray, np.ndarray]:
@@ -54,6 +59,21 @@ def _log_mass(means: np.ndarray, covs: np.ndarray, ends: tuple[np.ndarray, ...])
     """log P(lower < y < upper) of one outcome; (B, M, R, 1) and (..., M, 1, 1) -> (B, M, R)."""
     with jax.enable_x64(True):
         return np.asarray(log_window(means[..., 0], covs[..., 0], *ends))
+
+
+def chain_likelihoods(densities: DrawDensities, y: np.ndarray | Window, chains: int) -> np.ndarray:
+    """log p(y | x, Θ) as ``log_likelihood``, by many paths; (chain, draw, N)."""
+    many = replace(densities, paths=max(densities.paths, LIKELIHOOD_PATHS))
+    found = log_likelihood(many, y).T
+    return found.reshape(chains, -1, found.shape[1])
+
+
+def chain_weights(densities: DrawDensities, y: np.ndarray | Window, chains: int) -> np.ndarray:
+    """Stacked weights of chains, (C,), by some rows and some draws of each, evenly spaced."""
+    rows = spaced(len(densities.x), STACKING_ROWS)
+    few = thinned_chains(replace(densities, x=densities.x[rows]), chains, STACKING_DRAWS)
+    seen = jax.tree.map(lambda a: a[rows], y)
+    return stacked_weights(leave_one_out(chain_likelihoods(few, seen, chains)))
 
 
 def predictive_functionals(

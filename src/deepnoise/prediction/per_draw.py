@@ -90,17 +90,18 @@ def draw_means(
 def thinned(densities: DrawDensities, most: int) -> DrawDensities:
     """At most so many draws, evenly spaced; their weights add up to one again."""
     weighty = np.flatnonzero(densities.weights)
-    return _only(densities, weighty[_spaced(len(weighty), most)])
+    return _only(densities, weighty[spaced(len(weighty), most)])
 
 
 def thinned_chains(densities: DrawDensities, chains: int, most: int) -> DrawDensities:
     """At most so many draws of each chain, evenly spaced."""
     draws = len(densities.weights) // chains
     first = draws * np.arange(chains)[:, None]
-    return _only(densities, (first + _spaced(draws, most)).ravel())
+    return _only(densities, (first + spaced(draws, most)).ravel())
 
 
-def _spaced(count: int, most: int) -> np.ndarray:
+def spaced(count: int, most: int) -> np.ndarray:
+    """At most so many of the first ``count`` numbers."""
     return np.linspace(0, count - 1, min(count, most)).astype(int)
 
 

@@ -11,22 +11,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..estimators.bdeepnoise import STACKING_DRAWS, STACKING_ROWS, BDeepNoiseRegressor
+from ..estimators.bdeepnoise import BDeepNoiseRegressor
 from ..estimators.chains import PREDICTION
-from ..estimators.insight import LIKELIHOOD_PATHS
 from ..estimators.settings import plan as plan_of
 from ..estimators.units import Units
 from ..inference.diagnostics import diagnose
 from ..inference.posterior import Plan, Start, begin, chain_priors
 from ..inference.runtime import numerics
 from ..inference.sampling import SEGMENT, advance, chain_keys
-from ..inference.stacking import leave_one_out, stacked_weights
 from ..inference.unseen import Data
 from ..model.network import Theta
-from ..prediction.functionals import log_likelihood
+from ..prediction.functionals import chain_weights
 from ..prediction.guard import guarded
 from ..prediction.mixture import GaussianMixture
-from ..prediction.per_draw import DrawDensities, thinned_chains
+from ..prediction.per_draw import DrawDensities
 from ..prediction.predict import predictive
 from .ledger import Claim, Ledger, case_of
 from .runner import Say, Study, claimed, described
@@ -137,7 +135,7 @@ def _answers(plan: Plan, estimator, batch: Batch, s: int, seed: int, x, y, test)
     variances = y.var(axis=0)
     with numerics():
         key = jax.random.fold_in(jax.random.key(seed), PREDICTION)
-    weights = _stacked(key, plan, flat, x[:STACKING_ROWS], y[:STACKING_ROWS])
+    weights = _stacked(key, plan, flat, estimator.paths, x, y)
     posterior = predictive(key, flat, test, plan.h, estimator.paths)
     stacked = predictive(key, flat, test, plan.h, estimator.paths, weights)
     return {
@@ -148,13 +146,12 @@ def _answers(plan: Plan, estimator, batch: Batch, s: int, seed: int, x, y, test)
     }
 
 
-def _stacked(key, plan: Plan, flat: Theta, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _stacked(key, plan: Plan, flat: Theta, paths: int, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """A weight for every draw: the same for all of a chain, by its leave-one-out densities."""
     even = np.full(plan.chains * plan.draws, 1 / (plan.chains * plan.draws))
     unit = np.ones(y.shape[1])
-    densities = DrawDensities(key, flat, even, x, plan.h, LIKELIHOOD_PATHS, unit, 0 * unit)
-    found = log_likelihood(thinned_chains(densities, plan.chains, STACKING_DRAWS), y).T
-    weights = stacked_weights(leave_one_out(found.reshape(plan.chains, -1, len(x))))
+    densities = DrawDensities(key, flat, even, x, plan.h, paths, unit, 0 * unit)
+    weights = chain_weights(densities, y, plan.chains)
     return np.repeat(weights, plan.draws) / plan.draws
 
 

@@ -18,8 +18,9 @@ _held = []
 
 
 def alone() -> None:
-    """Wait until no other case measures; this process is then alone until it ends."""
+    """Wait until all have compiled and no other case measures; alone from then to its end."""
     if LOCK in os.environ:
+        Path(f"{os.environ[LOCK]}.{os.getpid()}").touch()
         file = Path(os.environ[LOCK]).open("w")  # noqa: SIM115
         fcntl.flock(file, fcntl.LOCK_EX)
         _held.append(file)
@@ -30,17 +31,17 @@ def run_cases(
 ) -> list[dict]:
     """The JSON lines that ``script CASE...`` prints, of all cases that end within that time.
 
-    Kernels are not tuned by trial: trials of many processes would disturb each other, and take
-    longer than everything else.
+    Compilers of a GPU try kernels on it: without ``processes``, nothing is measured before all have
+    compiled or half of the time is over.
     """
-    until = time.perf_counter() + seconds
+    began = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        flags = os.environ.get("XLA_FLAGS", "") + " --xla_gpu_autotune_level=0"
-        env = os.environ | {LOCK: str(Path(folder) / "lock"), "XLA_FLAGS": flags}
+        lock = Path(folder) / "lock"
+        env = os.environ | {LOCK: str(lock)}
 
         def one(case: list[str]) -> list[dict]:
             command = [sys.executable, script, *case]
-            left = max(0.1, until - time.perf_counter())
+            left = max(0.1, began + seconds - time.perf_counter())
             try:
                 done = subprocess.run(command, env=env, capture_output=True, timeout=left)
             except subprocess.TimeoutExpired:
@@ -53,5 +54,14 @@ def run_cases(
             lines = done.stdout.decode().splitlines()
             return [json.loads(line) for line in lines if line.startswith("{")]
 
-        with ThreadPoolExecutor(processes or os.cpu_count()) as pool:
-            return [row for rows in pool.map(one, cases) for row in rows]
+        with lock.open("w") as held, ThreadPoolExecutor(processes or len(cases)) as pool:
+            if processes is None:
+                fcntl.flock(held, fcntl.LOCK_EX)
+            found = [pool.submit(one, case) for case in cases]
+            while processes is None and time.perf_counter() < began + seconds / 2:
+                ready = len(list(Path(folder).glob("lock.*")))
+                if ready + sum(future.done() for future in found) >= len(cases):
+                    break
+                time.sleep(0.2)
+            fcntl.flock(held, fcntl.LOCK_UN)
+            return [row for future in found for row in future.result()]

@@ -56,7 +56,7 @@ class WarmStart:
         if layers <= 2:
             return cls(steps=int(min(max(4000, 60 * rows // 64), 6000)))
         batch = 128 if rows < 2000 else 256
-        steps = int(min(max(4000, 400 * rows // batch), 12_000))
+        steps = int(min(max(4000, 400 * rows // batch), 40_000))
         log_noise = -1.25 * (layers - 2)
         return cls(
             steps, batch, log_noise=log_noise, check_every=steps // 80, patience=30, few_paths=8

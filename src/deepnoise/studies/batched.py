@@ -1,7 +1,9 @@
 """Many fits of the same shape as one program: all splits of a small set on one GPU."""
 
+import os
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
@@ -110,8 +112,9 @@ def _rows(tasks: list[Task]) -> list[dict[str, Any]]:
     seeds = np.array([task.case.random_state for task in tasks])
     batch = fit_many(plan, x, y, seeds)
     shared = {"fit_seconds": (time.perf_counter() - began) / len(tasks), "batch": len(tasks)}
-    rows = []
-    for s, (task, u) in enumerate(zip(tasks, units, strict=True)):
+
+    def row(s: int) -> dict[str, Any]:
+        task, u = tasks[s], units[s]
         test = u.x.apply(task.X_test)
         answers = _answers(plan, estimator, batch, s, int(seeds[s]), x[s], y[s], test)
         scores = {
@@ -119,9 +122,11 @@ def _rows(tasks: list[Task]) -> list[dict[str, Any]]:
             for name, density in answers.items()
         }
         own = scores["stacked" if estimator.combine == "stacked" else "guarded"]
-        row = header(task) | shared | {"memory_mib": memory(), "metrics": own, "parts": scores}
-        rows.append(row | _agreement(plan, answers["posterior"]))
-    return rows
+        made = header(task) | shared | {"memory_mib": memory(), "metrics": own, "parts": scores}
+        return made | _agreement(plan, answers["posterior"])
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(row, range(len(tasks))))
 
 
 def _answers(plan: Plan, estimator, batch: Batch, s: int, seed: int, x, y, test):

@@ -29,8 +29,9 @@ class WarmStart:
     """Settings of the gradient fit; training stops after ``patience`` checks without progress.
 
     With ``few_paths``, a training by so many comes first and one of ``steps // 4`` by all follows;
-    the better of both on held-out rows is kept.  With a positive ``last_noise``, τ_L stays there:
-    utilities have no unit of their own.
+    the better of both on held-out rows is kept.  Logs of variances move ``noise_speed`` times as
+    far in a step as weights.  With a positive ``last_noise``, τ_L stays there: utilities have no
+    unit of their own.
     """
 
     steps: int = 4000
@@ -42,19 +43,21 @@ class WarmStart:
     patience: int = 20
     check_paths: int = 64
     few_paths: int = 0
+    noise_speed: float = 1.0
     last_noise: float = 0.0
 
     @classmethod
     def usual(cls, rows: int, layers: int) -> "WarmStart":
-        """60 passes over the rows for up to two hidden layers, 400 for more, within bounds.
+        """768 passes over the rows for up to two hidden layers, 400 for more, within bounds.
 
-        Shallow networks start with large noise, as the authors', and are judged by many paths: a
-        bound by few punishes hidden noise, and skewness is not found.  Through more layers large
-        noise adds up, and chains would need long to return from it; few paths then find better
-        means, and many find the shape where there is one.
+        Shallow networks start with large noise, as the authors', which has far to fall, and are
+        judged by many paths: a bound by few punishes hidden noise, and skewness is not found.
+        Through more layers large noise adds up, and chains would need long to return from it; few
+        paths then find better means, and many find the shape where there is one.
         """
         if layers <= 2:
-            return cls(steps=int(min(max(4000, 60 * rows // 64), 6000)))
+            steps = int(min(max(4000, 12 * rows), 12_000))
+            return cls(steps, check_every=steps // 80, noise_speed=4.0)
         batch = 128 if rows < 2000 else 256
         steps = int(min(max(4000, 400 * rows // batch), 40_000))
         log_noise = -1.25 * (layers - 2)
@@ -70,14 +73,14 @@ class WarmStart:
         return few, replace(self, steps=max(1, self.steps // 4), few_paths=0)
 
 
-def random_position(key: jax.Array, widths: tuple[int, ...], log_noise: float, dtype) -> Theta:
+def random_position(key: jax.Array, widths: tuple[int, ...], settings: WarmStart, dtype) -> Theta:
     """Weights of size 1/√fan-in; the log of every noise sd is N(log_noise, 1)."""
     fans = list(pairwise(widths))
     keys = [jax.random.split(jax.random.fold_in(key, l), 4) for l in range(len(fans))]
 
     def log_variances(part):
         return [
-            2 * (log_noise + normals(k[part], (out,), dtype))
+            2 * (settings.log_noise + normals(k[part], (out,), dtype)) / settings.noise_speed
             for k, (_, out) in zip(keys, fans, strict=True)
         ]
 
@@ -120,6 +123,9 @@ def start_rows(key: jax.Array, rows: int) -> jax.Array:
 
 
 def theta_at(position: Theta, settings: WarmStart) -> Theta:
+    """Theta at a position of the training: log variances there are divided by their speed."""
+    logs = lambda slow: tuple(settings.noise_speed * log for log in slow)  # noqa: E731
+    position = replace(position, tau2=logs(position.tau2), sigma2=logs(position.sigma2))
     theta = from_position(position)
     last = jnp.full_like(theta.tau2[-1], settings.last_noise**2)
     return replace(theta, tau2=(*theta.tau2[:-1], last)) if settings.last_noise else theta
@@ -162,7 +168,7 @@ def fit(
         return early_stopped(key_stage, start, loss, held_loss, held.size > 0, stage)
 
     first, *others = settings.stages()
-    found = trained(0, first, random_position(key_start, widths, settings.log_noise, x.dtype))
+    found = trained(0, first, random_position(key_start, widths, settings, x.dtype))
     for number, stage in enumerate(others, start=1):
         found = better_of(found, trained(number, stage, found[0]))
     return theta_at(found[0], settings), found[1]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from deepnoise.inference.runtime import numerics
-from deepnoise.inference.warmstart import WarmStart, better_of, fit
+from deepnoise.inference.warmstart import WarmStart, better_of, fit, random_position, theta_at
 from deepnoise.model.activation import hard_tanh
 
 SHORT = WarmStart(steps=80, batch=16, paths=8, check_every=20, check_paths=16, log_noise=-2.0)
@@ -27,6 +27,27 @@ def started(rows, settings, held=20):
         run = jax.jit(lambda key, x, y: fit(key, x, y, order[held:], order[:held], *rest))
         rest = (2, 4, 4, 4, 1), hard_tanh, settings
         return run(jax.random.key(0), *rows)
+
+
+@pytest.mark.parametrize(
+    ("rows", "layers", "steps"),
+    [(50, 2, 4000), (500, 2, 6000), (10**6, 2, 12_000), (50, 4, 4000), (10**6, 4, 40_000)],
+)
+def test_more_rows_train_longer_within_bounds(rows, layers, steps):
+    assert WarmStart.usual(rows, layers).steps == steps
+
+
+def test_the_speed_of_noise_changes_its_steps_and_not_its_start(key):
+    slow, fast = SHORT, replace(SHORT, noise_speed=4.0)
+    first, second = (random_position(key, (2, 4, 1), s, np.float32) for s in (slow, fast))
+    for a, b in zip(
+        jax.tree.leaves(theta_at(first, slow)), jax.tree.leaves(theta_at(second, fast)), strict=True
+    ):
+        np.testing.assert_allclose(a, b, rtol=1e-5)
+    start = theta_at(second, fast)
+    moved = theta_at(jax.tree.map(lambda a: a + 0.1, second), fast)
+    np.testing.assert_allclose(moved.tau2[0] / start.tau2[0], np.exp(0.4), rtol=1e-5)
+    np.testing.assert_allclose(moved.gamma[0] - start.gamma[0], 0.1, rtol=1e-4)
 
 
 @pytest.mark.slow

@@ -112,6 +112,8 @@ def test_bad_usage_elsewhere(home):
     assert "between 0 and 1" in error(run("predict", model, test, "--quantiles", "2"), 2)
     assert "no list of numbers" in error(run("predict", model, test, "--above", "a"), 2)
     assert "no column 'z'" in error(run("score", model, test, "--target", "z"), 2)
+    sizes = run("study", "synthetic", "--out", home / "rows.jsonl", "--sizes", "1000,0")
+    assert "no list of whole numbers from 1" in error(sizes, 2)
     bad = run("plot", model, test, "--out", home / "no", "--feature", "colour")
     assert "'colour' is no column of numbers" in error(bad, 2)
 

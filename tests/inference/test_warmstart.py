@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 from deepnoise.inference.runtime import numerics
-from deepnoise.inference.warmstart import WarmStart, better_of, fit, random_position, theta_at
+from deepnoise.inference.warmstart import (
+    WarmStart,
+    best_of,
+    better_of,
+    fit,
+    random_position,
+    theta_at,
+)
 from deepnoise.model.activation import hard_tanh
 
 SHORT = WarmStart(steps=80, batch=16, paths=8, check_every=20, check_paths=16, log_noise=-2.0)
@@ -48,6 +55,30 @@ def test_the_speed_of_noise_changes_its_steps_and_not_its_start(key):
     moved = theta_at(jax.tree.map(lambda a: a + 0.1, second), fast)
     np.testing.assert_allclose(moved.tau2[0] / start.tau2[0], np.exp(0.4), rtol=1e-5)
     np.testing.assert_allclose(moved.gamma[0] - start.gamma[0], 0.1, rtol=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fast", [0.05, 10.0])
+def test_of_two_rates_the_better_on_held_out_rows_is_kept(rows, fast):
+    """A rate of 10 breaks any training: it must lose."""
+    _, both = started(rows, replace(SHORT, fast_rate=fast))
+    losses = [started(rows, replace(SHORT, rate=rate))[1] for rate in (SHORT.rate, fast)]
+    np.testing.assert_allclose(both, min(losses), rtol=1e-3)
+    assert np.argmin(losses) == (1 if fast == 0.05 else 0)
+
+
+@pytest.mark.parametrize(
+    ("losses", "chosen"), [([2, 1], 1), ([1, 2], 0), ([np.nan, np.nan], 0), ([1, 1], 0)]
+)
+def test_best_of(losses, chosen):
+    position, loss = best_of((jnp.arange(2), jnp.array(losses)))
+    assert position == chosen
+    assert np.array_equal(loss, losses[chosen], equal_nan=True)
+
+
+def test_shallow_networks_train_at_two_rates_and_deep_ones_at_one():
+    assert WarmStart.usual(500, 2).rates == (0.005, 0.05)
+    assert WarmStart.usual(500, 4).rates == (0.005,)
 
 
 @pytest.mark.slow

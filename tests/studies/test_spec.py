@@ -53,6 +53,10 @@ def test_the_hash_tells_settings_apart_and_nothing_else():
         ('study = "uci"\nmethods = ["bp"]\nsets = ["skewed"]\nsplits = 1', "unknown 'skewed'"),
         ('study = "uci"\nmethods = ["bp"]\nsets = ["wine"]\nsplits = 0', "at least one"),
         ('study = "synthetic"\nmethods = ["bp"]\nsets = ["skewed"]\nsplits = 1', "sizes"),
+        (
+            'study = "synthetic"\nmethods = ["bp"]\nsets = ["skewed"]\nsplits = 1\nsizes = [9, 0]',
+            "sizes",
+        ),
         ('study = "other"\nmethods = ["bp"]\nsets = ["wine"]\nsplits = 1', "study must be"),
         ('study = "uci"\nsplit = 1', "unknown keys split"),
         ('study = "uci"', "missing"),

@@ -27,22 +27,33 @@ class Numbers(click.ParamType):
         return numbers
 
 
-class Widths(click.ParamType):
-    """Comma-separated widths of layers, as a tuple; "none" for no layer."""
+class Counts(click.ParamType):
+    """Comma-separated whole numbers from 1, as a tuple."""
 
-    name = "widths"
+    name = "counts"
+    example = "whole numbers from 1 such as 1,2,5"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> tuple[int, ...]:
         if not isinstance(value, str):
             return value
-        parts = [] if value.strip().lower() == "none" else value.split(",")
         try:
-            widths = tuple(int(part) for part in parts)
+            counts = tuple(int(part) for part in value.split(","))
         except ValueError:
-            widths = (0,)
-        if any(width < 1 for width in widths):
-            self.fail(f"{value!r} is no list of widths such as 20,20", param, ctx)
-        return widths
+            counts = (0,)
+        if any(count < 1 for count in counts):
+            self.fail(f"{value!r} is no list of {self.example}", param, ctx)
+        return counts
+
+
+class Widths(Counts):
+    """Comma-separated widths of layers, as a tuple; "none" for no layer."""
+
+    name = "widths"
+    example = "widths such as 20,20"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[int, ...]:
+        none = isinstance(value, str) and value.strip().lower() == "none"
+        return () if none else super().convert(value, param, ctx)
 
 
 class Names(click.ParamType):

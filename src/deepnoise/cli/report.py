@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import options
-from .app import BadInput, Command, Failure, note
+from .app import Command, Failure, note
 from .models import features, judged, open_finished, recall
 from .tables import called, check_output, located, read_table
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Rows to judge at most; of more, a sample is drawn.",
 )
-@click.option("--show", type=options.Numbers(0), default="", help="Rows whose densities to draw.")
+@click.option("--show", type=options.Counts(), help="Rows whose densities to draw.")
 @options.target
 @options.force
 def report(model, data, out, rows, show, target, force) -> None:
@@ -37,8 +37,6 @@ def report(model, data, out, rows, show, target, force) -> None:
     shows predictions only.
     """
     check_output(out, force)
-    if any(n != int(n) for n in show):
-        raise BadInput("--show: rows are whole numbers from 1")
     estimator = open_finished(model)
     X, y, name = table(model, estimator, read_table(data), target, data)
     if y is None:
@@ -47,7 +45,7 @@ def report(model, data, out, rows, show, target, force) -> None:
 
     with located(data):
         source = Path(called(data)).name
-        html = page(estimator, X, y, rows, tuple(map(int, show)), name, source)
+        html = page(estimator, X, y, rows, show or (), name, source)
     write(html, out)
 
 

@@ -45,7 +45,7 @@ def ledger_options(command: Any) -> Any:
 
 @click.command(cls=Command, context_settings={"show_default": True})
 @ledger_options
-@click.option("--sizes", type=options.Numbers(0), default="", help="Only these sizes.")
+@click.option("--sizes", type=options.Counts(), help="Only these sizes.")
 @click.option("--figure", type=click.Path(path_type=Path), help="Picture of Figure 1 to write.")
 def synthetic(**given) -> None:
     """Reproduce the paper's Table 1 and Figure 1.
@@ -66,7 +66,7 @@ def uci(**given) -> None:
     Every fit is a line of the ledger. A study that was stopped goes on where it stopped; several
     may share a ledger. "deepnoise table" makes tables of it.
     """
-    reproduce("uci", sizes=(), figure=None, **given)
+    reproduce("uci", sizes=None, figure=None, **given)
 
 
 def reproduce(
@@ -82,7 +82,7 @@ def reproduce(
     chosen = read_spec(spec or (f"{study}-smoke" if smoke else study)).only(
         methods=methods or None,
         sets=sets or None,
-        sizes=tuple(map(int, sizes)) or None,
+        sizes=sizes,
         splits=splits,
     )
     if chosen.study != study:

@@ -88,7 +88,8 @@ def checked(spec: Spec) -> Spec:
         method(name)
     if spec.splits < 1 or not (spec.methods and spec.sets and spec.seeds):
         raise ValueError("methods, sets, seeds and splits: at least one of each")
-    if spec.study == "synthetic" and not spec.sizes:
+    whole = all(isinstance(size, int) and size > 0 for size in spec.sizes)
+    if spec.study == "synthetic" and not (spec.sizes and whole):
         raise ValueError("sizes: a synthetic study needs numbers of rows such as [1000, 2000]")
     return spec
 

@@ -1,67 +1,65 @@
-"""What more chains and more sweeps buy: scores of the first few chains and of spans of sweeps.
+"""What more chains and more sweeps buy: scores of groups of chains, by span of sweeps.
 
-python benchmarks/more_chains.py yacht --data FOLDER --splits 5 --chains 20 --out rows.jsonl
+python benchmarks/more_chains.py yacht --data FOLDER --splits 5 --chains 20 --until 2000,3000,4000
 
-All splits are one program, with the settings of the UCI study but for the number of chains and of
-draws; every span has as many sweeps as the study keeps draws of.
+The splits are one program, with the settings of the UCI study but for the number of chains; spans
+begin where the warm-up ends.  Of a number of chains, two groups are judged where there are two.
 """
 
 import argparse
 import json
 import sys
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import jax
 import numpy as np
 
-from deepnoise.estimators.bdeepnoise import BDeepNoiseRegressor
 from deepnoise.estimators.chains import PREDICTION
-from deepnoise.estimators.settings import plan as plan_of
-from deepnoise.estimators.units import Units
 from deepnoise.inference.runtime import numerics
 from deepnoise.prediction.guard import guarded
 from deepnoise.prediction.predict import predictive
-from deepnoise.studies.batched import METHOD, fit_many
+from deepnoise.studies.batched import METHOD, Together, fit_many
 from deepnoise.studies.spec import Case, read_spec
 from deepnoise.studies.uci import UciStudy
-from deepnoise.studies.work import materialised
+
+GROUPS = (1, 5, 10)
 
 
-def scores(estimator, plan, task, units, draws, part) -> dict[str, float]:
-    """Of a part of the draws (chain, draw, ...) of one split, with the guard."""
-    draws = jax.tree.map(lambda a: a[part], draws)
+def score(fits: Together, s: int, draws) -> dict[str, float | None]:
+    """Of draws (chain, draw, ...) of split s, with the guard."""
     flat = jax.tree.map(lambda a: a.reshape(-1, *a.shape[2:]), draws)
     with numerics():
-        key = jax.random.fold_in(jax.random.key(task.case.random_state), PREDICTION)
-    density = predictive(key, flat, units.x.apply(task.X_test), plan.h, estimator.paths)
-    variances = units.y.apply(task.y[:, None]).var(axis=0)
-    return task.judge.of_density(
-        materialised(units.y.restore(guarded(density, estimator.guard, variances)))
-    )
+        key = jax.random.fold_in(jax.random.key(int(fits.seeds[s])), PREDICTION)
+    test = fits.units[s].x.apply(fits.tasks[s].X_test)
+    density = predictive(key, flat, test, fits.plan.h, fits.estimator.paths)
+    return fits.score(s, guarded(density, fits.estimator.guard, fits.y[s].var(axis=0)))
 
 
-def rows_of(name: str, study: UciStudy, splits: int, chains: int, spans: int):
-    """Mean scores over splits, by number of chains and span of sweeps."""
+def rows_of(name: str, study: UciStudy, splits: int, chains: int, until: list[int]):
+    """Mean scores over splits, by span of sweeps and number of chains."""
     tasks = [study.task(Case(METHOD, name, split, 0)) for split in range(splits)]
-    estimator = BDeepNoiseRegressor(**tasks[0].settings)
-    units = [Units.learn(task.X, task.y[:, None], True) for task in tasks]
-    plan = plan_of(estimator.get_params(deep=False), 0, len(tasks[0].X))
-    plan = replace(plan, chains=chains, draws=plan.draws * spans)
-    x = np.stack([u.x.apply(task.X) for u, task in zip(units, tasks, strict=True)])
-    y = np.stack([u.y.apply(task.y[:, None]) for u, task in zip(units, tasks, strict=True)])
-    batch = fit_many(plan, x, y, np.array([task.case.random_state for task in tasks]))
-    for span in range(spans):
-        first, last = (plan.draws // spans * part for part in (span, span + 1))
-        for few in sorted({min(few, chains) for few in (1, 5, 10, chains)}):
-            parts = [(s, slice(few), slice(first, last)) for s in range(splits)]
-            found = [
-                scores(estimator, plan, task, u, batch.draws, part)
-                for task, u, part in zip(tasks, units, parts, strict=True)
+    fits = Together.of([task for task in tasks if task.X.shape == tasks[0].X.shape])
+    plan = fits.plan
+    last = (until[-1] - plan.warmup) // plan.thin
+    batch = fit_many(replace(plan, chains=chains, draws=last), fits.x, fits.y, fits.seeds)
+    for begin, end in pairwise([plan.warmup, *until]):
+        draws = slice(*((t - plan.warmup) // plan.thin for t in (begin, end)))
+        for size in sorted({min(size, chains) for size in (*GROUPS, chains)}):
+            firsts = range(0, chains - size + 1, size)[:2]
+            parts = [
+                (s, slice(first, first + size), draws)
+                for s in range(len(fits.tasks))
+                for first in firsts
             ]
-            sweeps = [plan.warmup + plan.thin * part for part in (first, last)]
+            found = [
+                score(fits, part[0], jax.tree.map(lambda a, part=part: a[part], batch.draws))
+                for part in parts
+            ]
             means = {metric: float(np.mean([row[metric] for row in found])) for metric in found[0]}
-            yield {"set": name, "splits": splits, "chains": few, "sweeps": sweeps, **means}
+            row = {"set": name, "splits": len(fits.tasks), "chains": size, "groups": len(firsts)}
+            yield row | {"sweeps": [begin, end], **means}
 
 
 def main() -> int:
@@ -71,16 +69,12 @@ def main() -> int:
     parser.add_argument("--spec", default="uci", help="a study's spec, or a TOML file")
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--chains", type=int, default=20)
-    parser.add_argument("--spans", type=int, default=4)
-    parser.add_argument("--out", type=Path, help="JSON lines are added to it")
+    parser.add_argument("--until", default="2000,3000,4000", help="ends of the spans, in sweeps")
     options = parser.parse_args()
     study = UciStudy(read_spec(options.spec).only(sets=(options.set,)), options.data)
-    for row in rows_of(options.set, study, options.splits, options.chains, options.spans):
-        line = json.dumps(row)
-        print(line, flush=True)
-        if options.out:
-            with options.out.open("a") as file:
-                file.write(line + "\n")
+    until = [int(end) for end in options.until.split(",")]
+    for row in rows_of(options.set, study, options.splits, options.chains, until):
+        print(json.dumps(row), flush=True)
     return 0
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deepnoise.studies.tables import distinguishable, published, render, tables
+from deepnoise.studies.tables import published, render, tables, tied
 
 
 def rows(method, values, name="wine", metric="rmse"):
@@ -104,9 +104,13 @@ def test_costs_and_coverage_are_not_ranked():
 
 def test_the_same_numbers_cannot_be_told_apart():
     one = dict(enumerate(BASE))
-    assert not distinguishable(one, dict(one), 0.0)
-    assert not distinguishable({0: 1.0}, {0: 2.0}, 0.0)
-    assert distinguishable(one, {k: v + 1 for k, v in one.items()}, 0.0)
+    assert tied(one, dict(one), 0.0)
+    assert not tied(one, {k: v + 1 for k, v in one.items()}, 0.0)
+
+
+def test_one_common_split_says_nothing():
+    assert not tied({0: 1.0}, {0: 1.0, 1: 3.0}, 0.0)
+    assert not tied({0: 1.0, 1: 2.0}, {2: 1.0, 3: 2.0}, 0.0)
 
 
 def test_without_overlap_it_is_the_paired_t_test_and_overlap_asks_for_more():
@@ -114,6 +118,6 @@ def test_without_overlap_it_is_the_paired_t_test_and_overlap_asks_for_more():
     for shift in np.linspace(0, 0.02, 41):
         one, other = dict(enumerate(BASE)), dict(enumerate(CLOSE + shift))
         plain = stats.ttest_rel(BASE, CLOSE + shift).pvalue < 0.05
-        assert distinguishable(one, other, 0.0) == plain
-        found.append((plain, distinguishable(one, other, 1 / 9)))
+        assert tied(one, other, 0.0) != plain
+        found.append((plain, not tied(one, other, 1 / 9)))
     assert {(False, False), (True, False), (True, True)} == set(found)

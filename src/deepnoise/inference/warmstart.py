@@ -71,7 +71,7 @@ class WarmStart:
     @property
     def rates(self) -> tuple[float, ...]:
         """Those of the trainings that run beside each other."""
-        return (self.rate, self.fast_rate) if self.fast_rate else (self.rate,)
+        return (self.rate, self.fast_rate) if self.fast_rate > 0 else (self.rate,)
 
     def stages(self) -> tuple["WarmStart", ...]:
         """The trainings that follow each other."""
@@ -177,7 +177,10 @@ def fit(
 
     first, *others = settings.stages()
     start = random_position(key_start, widths, settings, x.dtype)
-    at_rate = lambda rate: trained(0, replace(first, rate=rate), start)  # noqa: E731
+
+    def at_rate(rate):
+        return trained(0, replace(first, rate=rate), start)
+
     found = best_of(jax.vmap(at_rate)(jnp.array(settings.rates, x.dtype)))
     for number, stage in enumerate(others, start=1):
         found = better_of(found, trained(number, stage, found[0]))
@@ -185,7 +188,7 @@ def fit(
 
 
 def best_of(found: tuple[Theta, jax.Array]) -> tuple[Theta, jax.Array]:
-    """Of several (position, held-out loss) the one with the smallest; the first if all are NaN."""
+    """That with the least held-out loss of several; the first if nothing was held out."""
     best = jnp.argmin(found[1])
     return jax.tree.map(lambda a: a[best], found)
 

@@ -102,34 +102,52 @@ def run_batched(study: Study, ledger: Ledger, say: Say = lambda _: None) -> int:
     return made
 
 
+@dataclass(frozen=True)
+class Together:
+    """Tasks of one shape, standardised: x (S, N, P), y (S, N, 1), seeds (S,)."""
+
+    tasks: list[Task]
+    estimator: BDeepNoiseRegressor
+    plan: Plan
+    units: list[Units]
+    x: np.ndarray
+    y: np.ndarray
+    seeds: np.ndarray
+
+    @classmethod
+    def of(cls, tasks: list[Task]) -> "Together":
+        estimator = BDeepNoiseRegressor(**tasks[0].settings)
+        plan = plan_of(estimator.get_params(deep=False), 0, len(tasks[0].X))
+        units = [Units.learn(task.X, task.y[:, None], True) for task in tasks]
+        x = np.stack([u.x.apply(task.X) for u, task in zip(units, tasks)])
+        y = np.stack([u.y.apply(task.y[:, None]) for u, task in zip(units, tasks)])
+        seeds = np.array([task.case.random_state for task in tasks])
+        return cls(tasks, estimator, plan, units, x, y, seeds)
+
+    def score(self, s: int, density: GaussianMixture) -> dict[str, float | None]:
+        """What the judge of task s says of a density of its standardised test rows."""
+        restored = materialised(self.units[s].y.restore(density))
+        return finite(self.tasks[s].judge.of_density(restored))
+
+
 def _rows(tasks: list[Task]) -> list[dict[str, Any]]:
-    estimator = BDeepNoiseRegressor(**tasks[0].settings)
-    units = [Units.learn(task.X, task.y[:, None], True) for task in tasks]
-    plan = plan_of(estimator.get_params(deep=False), 0, len(tasks[0].X))
-    x = np.stack([u.x.apply(task.X) for u, task in zip(units, tasks)])
-    y = np.stack([u.y.apply(task.y[:, None]) for u, task in zip(units, tasks)])
+    fits = Together.of(tasks)
     memory, began = peak_memory(), time.perf_counter()
-    seeds = np.array([task.case.random_state for task in tasks])
-    batch = fit_many(plan, x, y, seeds)
+    batch = fit_many(fits.plan, fits.x, fits.y, fits.seeds)
     shared = {"fit_seconds": (time.perf_counter() - began) / len(tasks), "batch": len(tasks)}
 
     def row(s: int) -> dict[str, Any]:
-        task, u = tasks[s], units[s]
-        test = u.x.apply(task.X_test)
-        answers = _answers(plan, estimator, batch, s, int(seeds[s]), x[s], y[s], test)
-        scores = {
-            name: finite(task.judge.of_density(materialised(u.y.restore(density))))
-            for name, density in answers.items()
-        }
-        own = scores["stacked" if estimator.combine == "stacked" else "guarded"]
-        made = header(task) | shared | {"memory_mib": memory(), "metrics": own, "parts": scores}
-        return made | _agreement(plan, answers["posterior"])
+        answers = _answers(fits, batch, s)
+        scores = {name: fits.score(s, density) for name, density in answers.items()}
+        own = scores["stacked" if fits.estimator.combine == "stacked" else "guarded"]
+        made = header(tasks[s]) | shared | {"memory_mib": memory(), "metrics": own, "parts": scores}
+        return made | _agreement(fits.plan, answers["posterior"])
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(row, range(len(tasks))))
 
 
-def _answers(plan: Plan, estimator, batch: Batch, s: int, seed: int, x, y, test):
+def _answers(fits: Together, batch: Batch, s: int) -> dict[str, GaussianMixture]:
     """Predictive densities of fit s by what each part of the method adds.
 
     "start" is the ensemble of the gradient fits, "posterior" the draws alone, "guarded" and
@@ -137,17 +155,19 @@ def _answers(plan: Plan, estimator, batch: Batch, s: int, seed: int, x, y, test)
     """
     draws, start = (jax.tree.map(lambda a: a[s], part) for part in (batch.draws, batch.start.theta))
     flat = jax.tree.map(lambda a: a.reshape(-1, *a.shape[2:]), draws)
-    variances = y.var(axis=0)
+    plan, x, y = fits.plan, fits.x[s], fits.y[s]
+    test, variances = fits.units[s].x.apply(fits.tasks[s].X_test), y.var(axis=0)
+    paths, guard = fits.estimator.paths, fits.estimator.guard
     with numerics():
-        key = jax.random.fold_in(jax.random.key(seed), PREDICTION)
-    weights = _stacked(key, plan, flat, estimator.paths, x, y)
-    posterior = predictive(key, flat, test, plan.h, estimator.paths)
-    stacked = predictive(key, flat, test, plan.h, estimator.paths, weights)
+        key = jax.random.fold_in(jax.random.key(int(fits.seeds[s])), PREDICTION)
+    weights = _stacked(key, plan, flat, paths, x, y)
+    posterior = predictive(key, flat, test, plan.h, paths)
+    stacked = predictive(key, flat, test, plan.h, paths, weights)
     return {
         "start": predictive(key, start, test, plan.h, START_PATHS),
         "posterior": posterior,
-        "guarded": guarded(posterior, estimator.guard, variances),
-        "stacked": guarded(stacked, estimator.guard, variances),
+        "guarded": guarded(posterior, guard, variances),
+        "stacked": guarded(stacked, guard, variances),
     }
 
 

@@ -88,10 +88,14 @@ def checked(spec: Spec) -> Spec:
         method(name)
     if spec.splits < 1 or not (spec.methods and spec.sets and spec.seeds):
         raise ValueError("methods, sets, seeds and splits: at least one of each")
-    whole = all(isinstance(size, int) and size > 0 for size in spec.sizes)
-    if spec.study == "synthetic" and not (spec.sizes and whole):
+    if spec.study == "synthetic" and not _counts(spec.sizes):
         raise ValueError("sizes: a synthetic study needs numbers of rows such as [1000, 2000]")
     return spec
+
+
+def _counts(sizes: Any) -> bool:
+    """Whether these are whole numbers from 1, at least one of them."""
+    return isinstance(sizes, tuple) and bool(sizes) and all(type(n) is int and n > 0 for n in sizes)
 
 
 def read_spec(name: str | Path) -> Spec:

@@ -104,8 +104,8 @@ def _ranked(ours: dict[str, dict], rank: bool, overlap: float) -> dict[str, Cell
     most = max(cell.count for cell in cells.values())
     best = min((n for n in cells if cells[n].count == most), key=lambda name: cells[name].mean)
     for name, cell in cells.items():
-        tied = name != best and not distinguishable(ours[name], ours[best], overlap)
-        cells[name] = Cell(cell.mean, cell.error, cell.count, name == best, tied)
+        close = name != best and tied(ours[name], ours[best], overlap)
+        cells[name] = Cell(cell.mean, cell.error, cell.count, name == best, close)
     return cells
 
 
@@ -117,22 +117,22 @@ def _cell(values: list[float]) -> Cell:
     return Cell(float(np.mean(values)), float(error), count)
 
 
-def distinguishable(one: dict, other: dict, overlap: float) -> bool:
-    """Whether the means of two methods differ on the splits that both have (5 %, two-sided).
+def tied(one: dict, other: dict, overlap: float) -> bool:
+    """Whether a test on the splits that two methods share, two at least, leaves them equal (5 %).
 
     A paired t-test; ``overlap``, test rows over training rows, widens its variance because splits
     of one set share rows (Nadeau and Bengio 2003); it is 0 for independent replicates.
     """
     common = sorted(set(one) & set(other))
     apart = np.array([one[split] - other[split] for split in common])
-    if not np.isfinite(apart).all():
-        return True
-    if len(common) < 2 or not apart.any():
+    if len(common) < 2 or not np.isfinite(apart).all():
         return False
+    if not apart.any():
+        return True
     variance = (1 / len(common) + overlap) * apart.var(ddof=1)
     if variance == 0:
-        return True
-    return bool(2 * stats.t.sf(abs(apart.mean()) / np.sqrt(variance), len(common) - 1) < ALPHA)
+        return False
+    return bool(2 * stats.t.sf(abs(apart.mean()) / np.sqrt(variance), len(common) - 1) >= ALPHA)
 
 
 def published(metric: str) -> dict[str, dict[str, float]]:

@@ -7,6 +7,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import deepnoise
 from deepnoise import BDeepNoiseClassifier
+from deepnoise.estimators.settings import plan
+from deepnoise.inference.priors import UTILITY_NOISE
 
 from .toy import PLAIN, SHUFFLED
 
@@ -17,6 +19,12 @@ X = RNG.normal(size=(60, 2))
 def small(**settings):
     given = {"hidden": (2,), "chains": 2, "warmup": 40, "draws": 20, "paths": 4, "random_state": 0}
     return BDeepNoiseClassifier(**{**given, **settings})
+
+
+@pytest.mark.parametrize(("link", "noise"), [("probit", UTILITY_NOISE), ("logit", 0.0)])
+def test_utilities_start_with_their_unit_and_at_one_rate(link, noise):
+    start = plan(small().get_params(), 0, 100, "choice", 3, link).warmstart
+    assert (start.last_noise, len(start.rates)) == (noise, 1)
 
 
 @pytest.mark.slow

@@ -114,7 +114,10 @@ def plan(
     devices(params["devices"])
     hidden = widths(params["hidden"])
     begin = WarmStart.usual(rows, len(hidden))
-    utilities = outcome != "real" and link == "probit"
+    if outcome != "real":
+        # Utilities have a unit; a second rate was not tried for them.
+        unit = UTILITY_NOISE if link == "probit" else 0.0
+        begin = replace(begin, fast_rate=0.0, last_noise=unit)
     init = one_of("init", params["init"], INITS)
     return Plan(
         hidden=hidden,
@@ -128,7 +131,7 @@ def plan(
         init=init,
         sampler=one_of("sampler", params["sampler"], SAMPLERS),
         dtype=one_of("dtype", str(params["dtype"]), DTYPES),
-        warmstart=replace(begin, last_noise=UTILITY_NOISE) if utilities else begin,
+        warmstart=begin,
         outcome=outcome,
         levels=levels,
         link=link,

@@ -181,7 +181,8 @@ def fit(
     def at_rate(rate):
         return trained(0, replace(first, rate=rate), start)
 
-    found = best_of(jax.vmap(at_rate)(jnp.array(settings.rates, x.dtype)))
+    rates = jnp.array(settings.rates, x.dtype)
+    found = best_of(jax.vmap(at_rate)(rates)) if len(rates) > 1 else trained(0, first, start)
     for number, stage in enumerate(others, start=1):
         found = better_of(found, trained(number, stage, found[0]))
     return theta_at(found[0], settings), found[1]

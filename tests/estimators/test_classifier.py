@@ -12,8 +12,7 @@ from deepnoise.inference.priors import UTILITY_NOISE
 
 from .toy import PLAIN, SHUFFLED
 
-RNG = np.random.default_rng(2)
-X = RNG.normal(size=(60, 2))
+X = np.random.default_rng(2).normal(size=(60, 2))
 
 
 def small(**settings):
@@ -42,7 +41,7 @@ def test_scikit_learn_checks(estimator, check):
 )
 def test_known_probabilities(link, truth, tmp_path):
     x = np.linspace(-2, 2, 400)[:, None]
-    y = RNG.random(400) < truth(x[:, 0])
+    y = np.random.default_rng(0).random(400) < truth(x[:, 0])
     model = small(warmup=150, draws=100, link=link).fit(x, y)
     found = model.predict_proba(x)
     np.testing.assert_allclose(found.sum(axis=1), 1)
@@ -57,7 +56,7 @@ def test_known_probabilities(link, truth, tmp_path):
 def test_known_softmax(hidden):
     x = np.linspace(-2, 2, 600)[:, None]
     truth = softmax(np.c_[-1.5 * x, np.full(600, 0.5), 2 * x], axis=1)
-    y = (RNG.random((600, 1)) > truth.cumsum(axis=1)).sum(axis=1)
+    y = (np.random.default_rng(0).random((600, 1)) > truth.cumsum(axis=1)).sum(axis=1)
     found = small(hidden=hidden, warmup=300, draws=200, link="logit").fit(x, y).predict_proba(x)
     np.testing.assert_allclose(found.sum(axis=1), 1)
     assert np.abs(found - truth).mean() < 0.04

@@ -16,10 +16,6 @@ from pathlib import Path
 import jax
 import numpy as np
 
-from deepnoise.estimators.chains import PREDICTION
-from deepnoise.inference.runtime import numerics
-from deepnoise.prediction.guard import guarded
-from deepnoise.prediction.predict import predictive
 from deepnoise.studies.batched import METHOD, Together, fit_many
 from deepnoise.studies.spec import Case, read_spec
 from deepnoise.studies.uci import UciStudy
@@ -30,11 +26,8 @@ GROUPS = (1, 5, 10)
 def score(fits: Together, s: int, draws) -> dict[str, float | None]:
     """Of draws (chain, draw, ...) of split s, with the guard."""
     flat = jax.tree.map(lambda a: a.reshape(-1, *a.shape[2:]), draws)
-    with numerics():
-        key = jax.random.fold_in(jax.random.key(int(fits.seeds[s])), PREDICTION)
-    test = fits.units[s].x.apply(fits.tasks[s].X_test)
-    density = predictive(key, flat, test, fits.plan.h, fits.estimator.paths)
-    return fits.score(s, guarded(density, fits.estimator.guard, fits.y[s].var(axis=0)))
+    density = fits.predicted(s, flat, fits.estimator.paths)
+    return fits.score(s, fits.guarded(s, density))
 
 
 def rows_of(name: str, study: UciStudy, splits: int, chains: int, until: list[int]):

@@ -124,6 +124,19 @@ class Together:
         seeds = np.array([task.case.random_state for task in tasks])
         return cls(tasks, estimator, plan, units, x, y, seeds)
 
+    def key(self, s: int) -> jax.Array:
+        """That of the noise paths of predictions of task s."""
+        with numerics():
+            return jax.random.fold_in(jax.random.key(int(self.seeds[s])), PREDICTION)
+
+    def predicted(self, s: int, theta: Theta, paths: int, weights=None) -> GaussianMixture:
+        """The density of the standardised test rows of task s by draws (draw, ...)."""
+        test = self.units[s].x.apply(self.tasks[s].X_test)
+        return predictive(self.key(s), theta, test, self.plan.h, paths, weights)
+
+    def guarded(self, s: int, density: GaussianMixture) -> GaussianMixture:
+        return guarded(density, self.estimator.guard, self.y[s].var(axis=0))
+
     def score(self, s: int, density: GaussianMixture) -> dict[str, float | None]:
         """What the judge of task s says of a density of its standardised test rows."""
         restored = materialised(self.units[s].y.restore(density))
@@ -155,19 +168,14 @@ def _answers(fits: Together, batch: Batch, s: int) -> dict[str, GaussianMixture]
     """
     draws, start = (jax.tree.map(lambda a: a[s], part) for part in (batch.draws, batch.start.theta))
     flat = jax.tree.map(lambda a: a.reshape(-1, *a.shape[2:]), draws)
-    plan, x, y = fits.plan, fits.x[s], fits.y[s]
-    test, variances = fits.units[s].x.apply(fits.tasks[s].X_test), y.var(axis=0)
-    paths, guard = fits.estimator.paths, fits.estimator.guard
-    with numerics():
-        key = jax.random.fold_in(jax.random.key(int(fits.seeds[s])), PREDICTION)
-    weights = _stacked(key, plan, flat, paths, x, y)
-    posterior = predictive(key, flat, test, plan.h, paths)
-    stacked = predictive(key, flat, test, plan.h, paths, weights)
+    paths = fits.estimator.paths
+    weights = _stacked(fits.key(s), fits.plan, flat, paths, fits.x[s], fits.y[s])
+    posterior = fits.predicted(s, flat, paths)
     return {
-        "start": predictive(key, start, test, plan.h, START_PATHS),
+        "start": fits.predicted(s, start, START_PATHS),
         "posterior": posterior,
-        "guarded": guarded(posterior, guard, variances),
-        "stacked": guarded(stacked, guard, variances),
+        "guarded": fits.guarded(s, posterior),
+        "stacked": fits.guarded(s, fits.predicted(s, flat, paths, weights)),
     }
 
 

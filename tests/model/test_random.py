@@ -7,6 +7,7 @@ import pytest
 import scipy.stats
 
 from deepnoise.model import random
+from deepnoise.model.marginal import path_noises
 
 from ..statistics import rejected, two_sided
 
@@ -109,3 +110,8 @@ def test_polynomial():
     coefficients = [1.0, -2.0, 0.5, 3.0, 0.25]
     x = np.linspace(-2, 2, 9)
     np.testing.assert_allclose(polynomial(coefficients, x), np.polyval(coefficients[::-1], x))
+
+
+def test_noises_of_a_path_are_one_array_of_normals(key):
+    noises = path_noises(key, 5, 3, np.float32)
+    np.testing.assert_array_equal(noises, normals(key, (2, 5, 1, 3), np.float32))

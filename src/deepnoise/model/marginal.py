@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from .activation import PiecewiseLinear
 from .network import LOG_2PI, Theta, pre_activation
 from .outcome import Choice, Logit, Seen, Window, log_seen
-from .random import normals
+from .random import RowsFrom, normals
 
 
 def last_covariance(theta: Theta) -> jax.Array:
@@ -32,11 +32,20 @@ def path_tops(key: jax.Array, theta: Theta, x, h: PiecewiseLinear, paths: int) -
     """
     u = x if x.ndim == 3 else x[None]
     for l in range(theta.L):
-        e, d = normals(jax.random.fold_in(key, l), (2, paths, 1, theta.gamma[l].shape[0]), x.dtype)
+        e, d = path_noises(jax.random.fold_in(key, l), paths, theta.gamma[l].shape[0], x.dtype)
         v = pre_activation(u, theta.beta[l], theta.gamma[l]) + jnp.sqrt(theta.tau2[l]) * e
         last = l == theta.L - 1
         u = h(v) if last else h(v) + jnp.sqrt(theta.sigma2[l]) * d
     return u
+
+
+def path_noises(key: jax.Array, paths: int, width: int, dtype) -> jax.Array:
+    """Standard normals (2, paths, 1, width) that all rows share.
+
+    A loop makes them: XLA would fuse the hash with its readers, and so repeat it for every row.
+    """
+    draw = lambda i: normals(RowsFrom(key, i), (1, paths, 1, width), dtype)[0]  # noqa: E731
+    return jax.lax.map(draw, jnp.arange(2))
 
 
 def last_log_likelihood(theta: Theta, top: jax.Array, y: Seen) -> jax.Array:

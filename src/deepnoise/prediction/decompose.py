@@ -14,8 +14,8 @@ import numpy as np
 
 from ..model.activation import PiecewiseLinear
 from ..model.bounds import layer_bounds
+from ..model.marginal import path_noises
 from ..model.network import Theta, pre_activation
-from ..model.random import normals
 from .mixture_math import padded
 from .per_draw import DrawDensities, as_float64, row_blocks
 
@@ -124,7 +124,7 @@ def _noises(key, theta: Theta, paths: int, dtype):
     """Two independent sets of e_0, d_0, e_1, ..., e_{L-1}, each (paths, 1, K_l)."""
     shapes = [theta.gamma[l].shape[0] for l in range(theta.L) for _ in range(2)][:-1]
     pairs = [
-        normals(jax.random.fold_in(key, k), (2, paths, 1, width), dtype)
+        path_noises(jax.random.fold_in(key, k), paths, width, dtype)
         for k, width in enumerate(shapes)
     ]
     return tuple(p[0] for p in pairs), tuple(p[1] for p in pairs)

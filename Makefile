@@ -31,6 +31,7 @@ test-browser: $(VENV)/.installed-browser  ## the pages in a real Chromium, insta
 
 bench: $(VENV)/.installed-dev  ## time, memory and compile time against the derived floor
 	@$(PY) benchmarks/bench.py
+	@$(PY) benchmarks/default_fit.py
 
 lint: $(VENV)/.installed-dev  ## ruff, formatting and types
 	@$(PY) -m ruff check .

@@ -63,11 +63,10 @@ def rates() -> dict[str, float]:
     }
 
 
-def floor(rows: int, r: dict[str, float]) -> float:
+def floor(rows: int, r: dict[str, float], widths=(P, *HIDDEN, 1)) -> float:
     """Least seconds a sweep: products, factors, hashes and logarithms that the law needs."""
-    widths = (P, *HIDDEN, 1)
-    units = sum(HIDDEN)
-    forward = sum(2 * rows * a * b for a, b in pairwise(widths))
+    units = sum(widths[1:-1])
+    forward = 2 * rows * weights(widths)
     gram = sum(rows * (a + 1) * (a + 1 + 2 * b) for a, b in pairwise(widths))
     u_mean = sum(3 * 2 * rows * a * b for a, b in pairwise(widths[1:]))
     scales = sum((a + 1) * b for a, b in pairwise(widths))
@@ -78,6 +77,10 @@ def floor(rows: int, r: dict[str, float]) -> float:
         + (2 * rows * units + 2 * scales) * r["hash"]
         + (rows * units * (LOGS_A_V + LOGS_A_U) + 2 * scales) * r["log"]
     )
+
+
+def weights(widths: tuple[int, ...]) -> int:
+    return sum(a * b for a, b in pairwise(widths))
 
 
 def problem(rows: int):

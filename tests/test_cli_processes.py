@@ -81,6 +81,17 @@ def test_no_job_to_be_found(tmp_path):
     assert "Error: --processes auto found no SLURM or MPI job" in errors
 
 
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="needs two cores")
+def test_cores_are_devices(tmp_path):
+    data, model, one = (tmp_path / name for name in ("d.csv", "m", "one"))
+    table(ROWS, 0).to_csv(data, index=False)
+    more = [*FIT, "--chains=2", "--draws=4"]
+    two_devices = start(1, "fit", data, "--out", model, *more, "--devices=2")
+    finish(two_devices + start(1, "fit", data, "--out", one, *more))
+    for together, alone in zip(draws(model), draws(one), strict=True):
+        np.testing.assert_allclose(together, alone, rtol=1e-9)
+
+
 def finish(processes: list[subprocess.Popen]) -> None:
     for process in processes:
         _, errors = process.communicate(timeout=600)

@@ -3,6 +3,7 @@
 import atexit
 import os
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial, wraps
 from pathlib import Path
@@ -55,7 +56,7 @@ def process_options(command: Any) -> Any:
             type=Number("all"),
             default=1,
             show_default=True,
-            help='GPUs of this process to use; or "all".',
+            help='GPUs of this process to use, or cores if it has no GPU; or "all".',
         ),
     ):
         meeting = option(meeting)
@@ -86,6 +87,7 @@ def join(devices, processes, process_id: int | None, coordinator: str | None) ->
     if processes == 1:
         if process_id is not None or coordinator is not None:
             raise BadInput("--process-id and --coordinator need --processes")
+        _split_cpu(devices)
         return Party(devices)
     if processes == "auto":
         return _met(coordinator, None, process_id)
@@ -97,6 +99,17 @@ def join(devices, processes, process_id: int | None, coordinator: str | None) ->
     if not host or not port.isdecimal():
         raise BadInput(f"--coordinator must be HOST:PORT; got {coordinator!r}")
     return _met(coordinator, processes, process_id)
+
+
+def _split_cpu(devices: int | str) -> None:
+    """Cores as devices: JAX takes a CPU for one, unless it is told before it starts."""
+    told = "xla_force_host_platform_device_count" in os.environ.get("XLA_FLAGS", "")
+    if devices == "all" or told or not 1 < int(devices) <= (os.cpu_count() or 1):
+        return
+    import jax
+
+    with suppress(RuntimeError):
+        jax.config.update("jax_num_cpu_devices", int(devices))
 
 
 def _met(coordinator: str | None, processes: int | None, process_id: int | None) -> Party:

@@ -15,6 +15,7 @@ from deepnoise.inference.warmstart import (
     fit,
     random_position,
     theta_at,
+    tied,
 )
 from deepnoise.model.activation import hard_tanh
 
@@ -79,6 +80,13 @@ def test_best_of(losses, chosen):
 def test_shallow_networks_train_at_two_rates_and_deep_ones_at_one():
     assert WarmStart.usual(500, 2).rates == (0.005, 0.05)
     assert WarmStart.usual(500, 4).rates == (0.005,)
+
+
+@pytest.mark.parametrize(("values", "found"), [(500, False), (51, False), (50, True), (1, True)])
+def test_outcomes_on_few_values_train_at_one_rate(values, found):
+    y = np.stack([np.arange(500.0), np.arange(500.0) % values], axis=1)
+    assert tied(y) == found
+    assert WarmStart.usual(500, 2, tied(y)).rates == ((0.005,) if found else (0.005, 0.05))
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from ..inference.posterior import Posterior
+from ..inference.warmstart import tied
 from ..model.outcome import Window
 from ..prediction.functionals import chain_weights
 from ..prediction.guard import guarded
@@ -169,7 +170,8 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
         return seen
 
     def _fit(self, x: np.ndarray, y: Any, seed: int) -> None:
-        plan = settings.plan(self.get_params(deep=False), seed, len(x))
+        ties = not isinstance(y, Window) and tied(y)
+        plan = settings.plan(self.get_params(deep=False), seed, len(x), tied=ties)
         if self.combine == "stacked" and isinstance(y, Window) and y.lower.shape[1] > 1:
             raise ValueError("combine='stacked' needs y without gaps if there are several outcomes")
         values = np.nan_to_num(representative(y))

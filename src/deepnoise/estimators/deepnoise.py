@@ -86,8 +86,8 @@ class DeepNoiseRegressor(DensityRegressor):
         if self.steps is not None:
             settings.count("steps", self.steps, 1)
 
-    def _plan(self, rows: int) -> WarmStart:
-        usual = WarmStart.usual(rows, len(self.hidden))
+    def _plan(self, y: np.ndarray) -> WarmStart:
+        usual = WarmStart.usual(len(y), len(self.hidden), warmstart.tied(y))
         return usual if self.steps is None else replace(usual, steps=int(self.steps))
 
     def _fit(self, x: np.ndarray, y: np.ndarray, seed: int) -> None:
@@ -104,7 +104,7 @@ class DeepNoiseRegressor(DensityRegressor):
                 held,
                 (x.shape[1], *settings.widths(self.hidden), y.shape[1]),
                 resolve_activation(self.activation),
-                self._plan(len(x)),
+                self._plan(y),
             )
             theta, self.held_out_loss_ = jax.tree.map(np.asarray, (theta, loss))
         self.weights_ = named(theta)

@@ -109,11 +109,12 @@ def plan(
     outcome: str = "real",
     levels: int = 0,
     link: str = "probit",
+    tied: bool = False,
 ) -> Plan:
     """The plan of a fit of that many rows from the estimator's parameters."""
     devices(params["devices"])
     hidden = widths(params["hidden"])
-    begin = WarmStart.usual(rows, len(hidden))
+    begin = WarmStart.usual(rows, len(hidden), tied)
     if outcome != "real":
         # Utilities have a unit; a second rate was not tried for them.
         unit = UTILITY_NOISE if link == "probit" else 0.0

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from ..model.activation import PiecewiseLinear
 from ..model.marginal import path_log_likelihood
@@ -49,18 +50,20 @@ class WarmStart:
     last_noise: float = 0.0
 
     @classmethod
-    def usual(cls, rows: int, layers: int) -> "WarmStart":
+    def usual(cls, rows: int, layers: int, tied: bool = False) -> "WarmStart":
         """768 passes over the rows for up to two hidden layers, 400 for more, within bounds.
 
         Shallow networks start with large noise, as the authors', which has far to fall, and are
         judged by many paths: a bound by few punishes hidden noise, and skewness is not found.  A
-        fast rate finds shapes of noise that a slow one misses, and loses where rows are few.
+        fast rate finds shapes of noise that a slow one misses, and loses where rows are few.  Where
+        outcomes are ``tied`` it finds the spikes on their values and loses their means.
         Through more layers large noise adds up, and chains would need long to return from it; few
         paths then find better means, and many find the shape where there is one.
         """
         if layers <= 2:
             steps = int(min(max(4000, 12 * rows), 12_000))
-            return cls(steps, check_every=steps // 80, fast_rate=0.05, noise_speed=4.0)
+            fast_rate = 0.0 if tied else 0.05
+            return cls(steps, check_every=steps // 80, fast_rate=fast_rate, noise_speed=4.0)
         batch = 128 if rows < 2000 else 256
         steps = int(min(max(4000, 400 * rows // batch), 40_000))
         log_noise = -1.25 * (layers - 2)
@@ -79,6 +82,11 @@ class WarmStart:
             return (self,)
         few = replace(self, paths=self.few_paths, few_paths=0)
         return few, replace(self, steps=max(1, self.steps // 4), few_paths=0)
+
+
+def tied(y: np.ndarray) -> bool:
+    """Whether an outcome of y (N, Q) takes each of its values ten times, on average, or more."""
+    return any(10 * len(np.unique(outcome)) <= len(y) for outcome in y.T)
 
 
 def random_position(key: jax.Array, widths: tuple[int, ...], settings: WarmStart, dtype) -> Theta:

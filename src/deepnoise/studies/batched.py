@@ -22,6 +22,7 @@ from ..inference.posterior import Plan, Start, begin, chain_priors
 from ..inference.runtime import numerics
 from ..inference.sampling import SEGMENT, advance, chain_keys
 from ..inference.unseen import Data
+from ..inference.warmstart import tied
 from ..model.network import Theta
 from ..prediction.functionals import chain_weights
 from ..prediction.guard import guarded
@@ -117,7 +118,8 @@ class Together:
     @classmethod
     def of(cls, tasks: list[Task]) -> "Together":
         estimator = BDeepNoiseRegressor(**tasks[0].settings)
-        plan = plan_of(estimator.get_params(deep=False), 0, len(tasks[0].X))
+        ties = tied(tasks[0].y[:, None])
+        plan = plan_of(estimator.get_params(deep=False), 0, len(tasks[0].X), tied=ties)
         units = [Units.learn(task.X, task.y[:, None], True) for task in tasks]
         x = np.stack([u.x.apply(task.X) for u, task in zip(units, tasks)])
         y = np.stack([u.y.apply(task.y[:, None]) for u, task in zip(units, tasks)])

@@ -56,7 +56,7 @@ def process_options(command: Any) -> Any:
             type=Number("all"),
             default=1,
             show_default=True,
-            help='GPUs of this process to use, or cores if it has no GPU; or "all".',
+            help='GPUs of this process to use, or "all"; without a GPU, cores to share the chains.',
         ),
     ):
         meeting = option(meeting)

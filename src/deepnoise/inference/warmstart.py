@@ -56,7 +56,7 @@ class WarmStart:
         Shallow networks start with large noise, as the authors', which has far to fall, and are
         judged by many paths: a bound by few punishes hidden noise, and skewness is not found.  A
         fast rate finds shapes of noise that a slow one misses, and loses where rows are few.  Where
-        outcomes are ``tied`` it finds the spikes on their values and loses their means.
+        outcomes are ``tied`` it loses their means to spikes on their values.
         Through more layers large noise adds up, and chains would need long to return from it; few
         paths then find better means, and many find the shape where there is one.
         """

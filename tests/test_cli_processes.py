@@ -81,6 +81,7 @@ def test_no_job_to_be_found(tmp_path):
     assert "Error: --processes auto found no SLURM or MPI job" in errors
 
 
+@pytest.mark.slow
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="needs two cores")
 def test_cores_are_devices(tmp_path):
     data, model, one = (tmp_path / name for name in ("d.csv", "m", "one"))

@@ -164,7 +164,10 @@ def test_the_papers_algorithm(rows):
         {"hidden": ()},
         {"hidden": [2, 2], "dtype": "float64", **PLAIN},
         {"activation": leaky_relu(0.1), "prior": "anchored", "thin": 3, "sampler": "gibbs"},
-        {"prior": dict.fromkeys(("weight", "bias", "preact", "postact"), (3.0, 1.0))},
+        pytest.param(
+            {"prior": dict.fromkeys(("weight", "bias", "preact", "postact"), (3.0, 1.0))},
+            marks=pytest.mark.slow,
+        ),
     ],
     ids=["linear", "deep-float64", "leaky-anchored", "own-prior"],
 )

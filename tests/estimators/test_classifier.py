@@ -37,7 +37,10 @@ def test_scikit_learn_checks(estimator, check):
 
 @pytest.mark.parametrize(
     ("link", "truth"),
-    [("probit", lambda x: ndtr(1.5 * x)), ("logit", lambda x: expit(2.5 * x))],
+    [
+        ("probit", lambda x: ndtr(1.5 * x)),
+        pytest.param("logit", lambda x: expit(2.5 * x), marks=pytest.mark.slow),
+    ],
 )
 def test_known_probabilities(link, truth, tmp_path):
     x = np.linspace(-2, 2, 400)[:, None]
@@ -118,6 +121,7 @@ def test_saved_and_resumed(tmp_path, fitted):
     assert loaded.resume(45).posterior_.run.n_draws == 45
 
 
+@pytest.mark.slow
 def test_missing_inputs():
     gaps = X.copy()
     gaps[::4, 1] = np.nan

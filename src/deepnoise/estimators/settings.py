@@ -114,11 +114,10 @@ def plan(
     """The plan of a fit of that many rows from the estimator's parameters."""
     devices(params["devices"])
     hidden = widths(params["hidden"])
-    begin = WarmStart.usual(rows, len(hidden), tied)
-    if outcome != "real":
-        # Utilities have a unit; a second rate was not tried for them.
-        unit = UTILITY_NOISE if link == "probit" else 0.0
-        begin = replace(begin, fast_rate=0.0, last_noise=unit)
+    classes = outcome != "real"
+    begin = WarmStart.usual(rows, len(hidden), tied or classes)
+    if classes and link == "probit":
+        begin = replace(begin, last_noise=UTILITY_NOISE)
     init = one_of("init", params["init"], INITS)
     return Plan(
         hidden=hidden,

@@ -58,6 +58,14 @@ def test_the_speed_of_noise_changes_its_steps_and_not_its_start(key):
     np.testing.assert_allclose(moved.gamma[0] - start.gamma[0], 0.1, rtol=1e-4)
 
 
+def test_weights_begin_at_their_size_over_the_root_of_their_fan_in(key):
+    settings = [replace(SHORT, weight_size=size) for size in (1.0, 0.5)]
+    one, half = (random_position(key, (4, 300, 1), s, np.float32) for s in settings)
+    assert jnp.std(one.beta[0]) == pytest.approx(0.5, rel=0.1)
+    np.testing.assert_allclose(half.beta[0], one.beta[0] / 2, rtol=1e-6)
+    np.testing.assert_array_equal(half.gamma[0], one.gamma[0])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("fast", [0.05, 10.0])
 def test_of_two_rates_the_better_on_held_out_rows_is_kept(rows, fast):

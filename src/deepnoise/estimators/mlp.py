@@ -72,11 +72,11 @@ def random_split(seed: int, rows: int, members: int, share: float) -> Split:
 
 
 def random_weights(rng: np.random.Generator, widths: tuple[int, ...]) -> Weights:
-    """Weights of size 1/√fan-in; biases of hidden layers spread the kinks, the last is zero."""
+    """Weights of size 1/√(3 fan-in); biases of hidden layers spread the kinks, the last is zero."""
     weights: Weights = {}
     for l, (fan_in, out) in enumerate(pairwise(widths)):
         spread = 0.5 if l < len(widths) - 2 else 0.0
-        weights[f"w{l}"] = rng.normal(0, fan_in**-0.5, (out, fan_in))
+        weights[f"w{l}"] = rng.normal(0, (3 * fan_in) ** -0.5, (out, fan_in))
         weights[f"b{l}"] = spread * rng.normal(size=out)
     return weights
 

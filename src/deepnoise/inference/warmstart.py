@@ -21,6 +21,8 @@ from .training import early_stopped
 
 # More rows than these take no more memory and no more time.
 START_ROWS = 50_000
+# The sd of a uniform of (-1, 1): what torch.nn.Linear draws, times √fan-in.
+DEEP_WEIGHTS = 3**-0.5
 # Five chains share fold_in(key, c // 5); this number is none of theirs.
 CHOICE = 2**32 - 1
 
@@ -32,8 +34,8 @@ class WarmStart:
     With ``few_paths``, a training by so many comes first and one of ``steps // 4`` by all follows;
     the better of both on held-out rows is kept.  With a positive ``fast_rate``, a training at that
     rate runs beside the one at ``rate``, and again the better is kept.  Logs of variances move
-    ``noise_speed`` times as far in a step as weights.  With a positive ``last_noise``, τ_L stays
-    there: utilities have no unit of their own.
+    ``noise_speed`` times as far in a step as weights, which begin with sd ``weight_size``/√fan-in.
+    With a positive ``last_noise``, τ_L stays there: utilities have no unit of their own.
     """
 
     steps: int = 4000
@@ -47,6 +49,7 @@ class WarmStart:
     few_paths: int = 0
     fast_rate: float = 0.0
     noise_speed: float = 1.0
+    weight_size: float = 1.0
     last_noise: float = 0.0
 
     @classmethod
@@ -58,7 +61,8 @@ class WarmStart:
         fast rate finds shapes of noise that a slow one misses, and loses where rows are few.  Where
         outcomes are ``tied`` it loses their means to spikes on their values.
         Through more layers large noise adds up, and chains would need long to return from it; few
-        paths then find better means, and many find the shape where there is one.
+        paths then find better means, and many find the shape where there is one.  Weights that
+        begin smaller stay so, and make smoother functions.
         """
         if layers <= 2:
             steps = int(min(max(4000, 12 * rows), 12_000))
@@ -68,7 +72,13 @@ class WarmStart:
         steps = int(min(max(4000, 400 * rows // batch), 40_000))
         log_noise = -1.25 * (layers - 2)
         return cls(
-            steps, batch, log_noise=log_noise, check_every=steps // 80, patience=30, few_paths=8
+            steps,
+            batch,
+            log_noise=log_noise,
+            check_every=steps // 80,
+            patience=30,
+            few_paths=8,
+            weight_size=DEEP_WEIGHTS,
         )
 
     @property
@@ -90,7 +100,7 @@ def tied(y: np.ndarray) -> bool:
 
 
 def random_position(key: jax.Array, widths: tuple[int, ...], settings: WarmStart, dtype) -> Theta:
-    """Weights of size 1/√fan-in; the log of every noise sd is N(log_noise, 1)."""
+    """Weights of size weight_size/√fan-in; the log of every noise sd is N(log_noise, 1)."""
     fans = list(pairwise(widths))
     keys = [jax.random.split(jax.random.fold_in(key, l), 4) for l in range(len(fans))]
 
@@ -102,7 +112,7 @@ def random_position(key: jax.Array, widths: tuple[int, ...], settings: WarmStart
 
     return Theta(
         beta=tuple(
-            normals(k[0], (out, fan_in), dtype) * fan_in**-0.5
+            normals(k[0], (out, fan_in), dtype) * (settings.weight_size * fan_in**-0.5)
             for k, (fan_in, out) in zip(keys, fans, strict=True)
         ),
         gamma=tuple(

@@ -133,3 +133,9 @@ def test_chains_of_hmc_are_diagnosed():
     assert model.diagnostics_.chains == 2
     assert model.diagnostics_.draws == 20
     assert np.isfinite(model.diagnostics_.max_rhat)
+
+
+def test_networks_begin_with_weights_of_variance_a_third_over_fan_in():
+    weights = mlp.random_weights(np.random.default_rng(0), (12, 400, 400, 1))
+    for name, fan_in in (("w0", 12), ("w1", 400)):
+        assert np.var(weights[name]) == pytest.approx(1 / (3 * fan_in), rel=0.1)

@@ -45,6 +45,11 @@ def test_more_rows_train_longer_within_bounds(rows, layers, steps):
     assert WarmStart.usual(rows, layers).steps == steps
 
 
+@pytest.mark.parametrize(("layers", "size"), [(1, 1.0), (2, 1.0), (3, 3**-0.5), (4, 3**-0.5)])
+def test_deep_networks_begin_with_smaller_weights(layers, size):
+    assert WarmStart.usual(500, layers).weight_size == pytest.approx(size)
+
+
 def test_the_speed_of_noise_changes_its_steps_and_not_its_start(key):
     slow, fast = SHORT, replace(SHORT, noise_speed=4.0)
     first, second = (random_position(key, (2, 4, 1), s, np.float32) for s in (slow, fast))

@@ -87,6 +87,15 @@ def test_ridges_are_named_and_few():
     assert [t.get_text() for t in named.axes[0].get_yticklabels()] == ["patient 3", "patient 7"]
 
 
+def test_a_peak_that_is_too_tall_is_cut_and_open_at_its_top():
+    covs = np.array([1.0, 1.0, 1.0, 0.01]).reshape(4, 1, 1, 1)
+    axis = plots.ridge(GaussianMixture.of(np.zeros((4, 1, 1)), covs)).axes[0]
+    tallest, *others = [line.get_ydata() for line in axis.get_lines()[1::2]]
+    assert np.isnan(tallest).any()
+    assert np.nanmax(tallest) < 3 + 1.9
+    assert not np.isnan(others).any()
+
+
 def test_a_fan_with_repeated_places():
     _, density, y = rows(60)
     drawn(plots.fan(density, y, order=np.repeat([1, 2, 3], 20)))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 MAX_RIDGES = 12
 FEW = 40
+CUT = 1.9
 BANDS = ((0.95, "#C6DCEC"), (0.8, "#8FBBD9"), (0.5, "#5296C4"))
 
 
@@ -37,6 +38,8 @@ def ridge(
     points: int = 400,
 ) -> "Figure":
     """Densities of some rows, one above the other, with what was observed.
+
+    All have one scale; a peak that would hide the ridge after the next is cut, and open at its top.
 
     Parameters
     ----------
@@ -56,13 +59,15 @@ def ridge(
     grid = _grid(few, None if observed is None else observed[chosen], points)
     heights = few.pdf_grid(grid)
     # Tall enough to overlap the next ridge a little; a spike must not flatten the others.
-    heights = np.minimum(heights / np.quantile(heights.max(axis=1), 0.75) * 1.3, 1.9)
+    heights = heights / np.quantile(heights.max(axis=1), 0.75) * 1.3
+    outlines = np.where(heights > CUT, np.nan, heights)
+    heights = np.minimum(heights, CUT)
     figure, axes = new_figure((4.5, 0.9 + 0.32 * len(chosen)))
     axis = axes[0, 0]
     for i in reversed(range(len(chosen))):
         axis.fill_between(grid, i, i + heights[i], color=BLUE, alpha=0.55, lw=0, zorder=-i)
-        axis.plot(grid, i + heights[i], color="white", lw=1.6, zorder=-i)
-        axis.plot(grid, i + heights[i], color=BLUE, lw=0.9, zorder=-i)
+        axis.plot(grid, i + outlines[i], color="white", lw=1.6, zorder=-i)
+        axis.plot(grid, i + outlines[i], color=BLUE, lw=0.9, zorder=-i)
     if observed is not None:
         axis.scatter(
             observed[chosen],

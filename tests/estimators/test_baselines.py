@@ -135,7 +135,10 @@ def test_chains_of_hmc_are_diagnosed():
     assert np.isfinite(model.diagnostics_.max_rhat)
 
 
-def test_networks_begin_with_weights_of_variance_a_third_over_fan_in():
-    weights = mlp.random_weights(np.random.default_rng(0), (12, 400, 400, 1))
+def test_networks_begin_with_weights_as_torch_gives_them_and_vi_as_its_prior():
+    rng = np.random.default_rng(0)
+    weights = mlp.random_weights(rng, (12, 400, 400, 1))
+    means = VariationalNetwork((400, 400), hard_tanh, 1).init(rng, 12, 1)
     for name, fan_in in (("w0", 12), ("w1", 400)):
         assert np.var(weights[name]) == pytest.approx(1 / (3 * fan_in), rel=0.1)
+        assert np.var(means[name]) == pytest.approx(1 / fan_in, rel=0.1)

@@ -145,7 +145,7 @@ def test_a_class_seen_once():
         ({"chains": 0}, LABELS, "chains must be a whole number"),
         ({"link": "log"}, LABELS, "link must be one of"),
         ({"ordered": "yes"}, LABELS, "ordered must be True, False or a list"),
-        ({"standardize": "yes"}, LABELS, "standardize must be True or False"),
+        ({"standardize": "yes"}, LABELS, "standardize must be True, False or"),
     ],
 )
 def test_bad_input(settings, y, message):

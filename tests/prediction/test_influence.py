@@ -14,6 +14,12 @@ from .networks import densities
 X_SCALE = np.array([0.5, 3.0])
 
 
+def features_of(given, level=0.9):
+    """Influence of two features that are the inputs, in units of X_SCALE."""
+    slopes = np.broadcast_to(1 / X_SCALE, given.x.shape)
+    return influence(given, ("a", "b"), slopes, [], level)
+
+
 def shifted(given, feature, step):
     x = given.x.copy()
     x[:, feature] += step
@@ -23,7 +29,7 @@ def shifted(given, feature, step):
 @pytest.mark.parametrize("widths", [(2, 3, 1), (2, 3, 3, 2)])
 def test_against_finite_differences(key, widths):
     given = densities(key, widths, h=hard_tanh, draws=3, weights=[0.2, 0.5, 0.3])
-    found = influence(given, ("a", "b"), X_SCALE, 0.9)
+    found = features_of(given)
     step = 1e-7
     for feature in range(2):
         ends = [moments(shifted(given, feature, sign * step)) for sign in (1, -1)]
@@ -41,19 +47,28 @@ def test_against_finite_differences(key, widths):
 
 def test_a_straight_line_has_its_slope(key):
     given = densities(key, (2, 1), draws=1, h=identity)
-    found = influence(given, ("a", "b"), X_SCALE, 0.9)
+    found = features_of(given)
     assert np.allclose(found.predictive, np.abs(given.draws.beta[0][0, 0]) * 2.0 / X_SCALE)
     assert np.allclose(found.sd.mean, 0)
 
 
+def test_inputs_of_one_feature_add_up(key):
+    given = densities(key, (3, 1), draws=1, h=identity)
+    slopes = np.array([2.0, 5.0, -1.0]) * np.ones_like(given.x)
+    found = influence(given, ("a", "b"), slopes, [1], 0.9)
+    beta = given.draws.beta[0][0, 0]
+    expected = [2 * beta[0], 5 * beta[1] - beta[2]]
+    assert np.allclose(found.predictive, np.abs(expected) * 2.0)
+
+
 def test_blocks_of_rows_change_nothing(key, monkeypatch):
     given = densities(key, rows=7)
-    whole = influence(given, ("a", "b"), X_SCALE, 0.9)
+    whole = features_of(given)
     monkeypatch.setattr(per_draw, "BLOCK_VALUES", 50)
-    assert np.allclose(influence(given, ("a", "b"), X_SCALE, 0.9).predictive, whole.predictive)
+    assert np.allclose(features_of(given).predictive, whole.predictive)
 
 
 def test_jumps_are_refused(key):
     step = PiecewiseLinear((0.0, 0.0), (0.0, 1.0), (0.0,))
     with pytest.raises(ValueError, match="without jumps"):
-        influence(densities(key, h=step), ("a", "b"), X_SCALE, 0.9)
+        features_of(densities(key, h=step))

@@ -53,7 +53,10 @@ def chain_options(command: Any) -> Any:
             click.option("--init", default="gradient", help="Where chains start; or prior."),
             click.option("--sampler", default="interweaved", help="Or gibbs."),
             click.option(
-                "--standardize/--no-standardize", default=True, help="Fit in units of mean 0, sd 1."
+                "--standardize",
+                type=options.Standardize(),
+                default="yes",
+                help="Fit in units of mean 0, sd 1; scores adds normal scores of the features.",
             ),
             click.option("--dtype", default="float32", help="Or float64."),
         ]

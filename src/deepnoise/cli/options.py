@@ -56,6 +56,17 @@ class Widths(Counts):
         return () if none else super().convert(value, param, ctx)
 
 
+class Standardize(click.Choice):
+    """The estimators' parameter of this name: True, False or "scores"."""
+
+    def __init__(self) -> None:
+        super().__init__(["yes", "no", "scores"])
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> bool | str:
+        chosen = super().convert(value, param, ctx)
+        return {"yes": True, "no": False}.get(chosen, chosen)
+
+
 class Names(click.ParamType):
     """Comma-separated names, as a tuple."""
 

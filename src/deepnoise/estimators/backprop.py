@@ -63,8 +63,9 @@ class BackpropRegressor(TrainedNetwork, DensityRegressor):
         best weights are kept.
     validation : float
         Share of the rows held out to decide that.
-    standardize : bool
-        Fit in units in which every column has mean 0 and standard deviation 1.
+    standardize : bool or "scores"
+        Fit in units in which every column has mean 0 and standard deviation 1; with "scores", the
+        normal scores of the features are inputs too (for skewed or heavy-tailed features).
     random_state : int, RandomState or None
         Seed of everything random.
 

@@ -16,7 +16,7 @@ from ..prediction.stretch import best_stretch, stretched
 from .crossfit import held_out_losses, outcome_names, seen_or_missing
 from .encode import TableEncoder
 from .outcomes import as_window, exact_rows, representative, taken
-from .settings import count, flag, one_of
+from .settings import count, one_of, standardize
 from .table import TableInputs
 from .units import Units
 
@@ -33,7 +33,7 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
     (N, 1); with Q > 1 outcomes they carry a last axis Q.
     """
 
-    standardize: bool
+    standardize: Any
     random_state: Any
     stretch_: float
 
@@ -69,14 +69,14 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
         -------
         self
         """
-        standardize = flag("standardize", self.standardize)
+        units = standardize(self.standardize)
         self._check_settings()
         self.__dict__.pop("seed_", None)
         self.encoder_, x, outcomes = self._learn_table(X, y)
         if sample_weight is not None:
             rows = replicated(sample_weight, len(x))
             x, outcomes = x[rows], taken(outcomes, rows)
-        self.units_ = Units.learn(x, outcomes, standardize)
+        self.units_ = Units.learn(x, outcomes, units)
         self.stretch_ = 1.0
         seed = self._seed()
         self._fit(self.units_.x.apply(x), self.units_.y.apply(outcomes), seed)

@@ -54,8 +54,9 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
         Where chains start.
     sampler : {"interweaved", "gibbs"}
         "gibbs" is the paper's Algorithm 1; "interweaved" adds a Hamiltonian move between sweeps.
-    standardize : bool
-        Fit in units in which every column has mean 0 and standard deviation 1.
+    standardize : bool or "scores"
+        Fit in units in which every column has mean 0 and standard deviation 1; with "scores", the
+        normal scores of the features are inputs too (for skewed or heavy-tailed features).
     dtype : {"float32", "float64"}
         Precision of the chains; predictions are float64.
     devices : int or "all"

@@ -18,7 +18,7 @@ from . import settings
 from .base import draw_seed, replicated
 from .chains import PosteriorChains
 from .table import TableInputs
-from .units import Standardizer, Units
+from .units import Inputs, Standardizer, Units
 
 
 class BDeepNoiseClassifier(PosteriorChains, TableInputs, ClassifierMixin, BaseEstimator):
@@ -100,7 +100,7 @@ class BDeepNoiseClassifier(PosteriorChains, TableInputs, ClassifierMixin, BaseEs
         params = self.get_params(deep=False)
         settings.plan(params, 0, 1)
         settings.count("paths", self.paths, 1)
-        standardize = settings.flag("standardize", self.standardize)
+        standardize = settings.standardize(self.standardize)
         self.__dict__.pop("seed_", None)
         X = self._checked(X) if y is not None else self._checked(X, y)
         self.classes_, labels = self._learn_classes(y)
@@ -109,10 +109,9 @@ class BDeepNoiseClassifier(PosteriorChains, TableInputs, ClassifierMixin, BaseEs
         if sample_weight is not None:
             rows = replicated(sample_weight, len(x))
             x, labels = x[rows], labels[rows]
-        standard = Standardizer.learn if standardize else _as_they_are
         ordered = len(self.classes_) == 2 or self.ordered is not False
         outcomes = 1 if ordered else len(self.classes_)
-        self.units_ = Units(standard(x), Standardizer.identity(outcomes))
+        self.units_ = Units(Inputs.learn(x, standardize), Standardizer.identity(outcomes))
         found = self._checkpoint_seed()
         seed = draw_seed(self.random_state) if found is None else found
         outcome = "ordered" if ordered else "choice"
@@ -193,10 +192,6 @@ class BDeepNoiseClassifier(PosteriorChains, TableInputs, ClassifierMixin, BaseEs
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-
-def _as_they_are(x: np.ndarray) -> Standardizer:
-    return Standardizer.identity(x.shape[1])
 
 
 def _values(labels: np.ndarray, outcomes: int) -> np.ndarray:

@@ -38,8 +38,9 @@ class DeepNoiseRegressor(DensityRegressor):
         Steps of Adam at most; by default 2000, and up to 6000 for large sets.
     paths : int
         Noise paths a member at prediction, each a component of the mixture.
-    standardize : bool
-        Fit in units in which every column has mean 0 and standard deviation 1.
+    standardize : bool or "scores"
+        Fit in units in which every column has mean 0 and standard deviation 1; with "scores", the
+        normal scores of the features are inputs too (for skewed or heavy-tailed features).
     random_state : int, RandomState or None
         Seed of everything random.
 

@@ -115,9 +115,9 @@ class PosteriorInsights:
     def influence(self, X: Any, level: float = 0.95) -> Influence:
         """How strongly each encoded feature moves the mean and the spread of y, averaged over X."""
         densities = self._draw_densities(X)
-        names = self.encoder_.feature_names
-        scale = np.array(self.units_.x.scale)
-        return influence(densities, names, scale, level)
+        names, inputs = self.encoder_.feature_names, self.units_.x
+        scored = [score.column for score in inputs.scores]
+        return influence(densities, names, inputs.slopes(densities.x), scored, level)
 
     def decompose(self, X: Any) -> VarianceParts:
         """Predictive variance of every row: epistemic, aleatoric, and the share of each noise.
@@ -176,7 +176,7 @@ class PosteriorInsights:
         """Draws, log likelihood and observed y as ArviZ's own type; needs ArviZ."""
         check_is_fitted(self)
         log_likelihood, y = self._log_likelihood()
-        names = {"inputs": self.encoder_.feature_names}
+        names = {"inputs": self.units_.x.names(self.encoder_.feature_names)}
         posterior = self.posterior_
         return arviz.to_arviz(posterior, log_likelihood, y, names)
 

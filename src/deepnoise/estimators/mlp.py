@@ -24,6 +24,8 @@ from .settings import check_float32
 Weights = dict[str, Any]
 # A variance in standardised units below which a network may not go.
 VARIANCE_FLOOR = 1e-6
+# The sd of a uniform of (-1, 1): what torch.nn.Linear draws, times √fan-in.
+WEIGHTS = 3**-0.5
 # Members use fold_in(key(seed), member); this number is no member's.
 PREDICTION = 2**32 - 1
 
@@ -71,12 +73,14 @@ def random_split(seed: int, rows: int, members: int, share: float) -> Split:
     return Split(order[:, held:], order[:, :held])
 
 
-def random_weights(rng: np.random.Generator, widths: tuple[int, ...]) -> Weights:
-    """Weights of size 1/√(3 fan-in); biases of hidden layers spread the kinks, the last is zero."""
+def random_weights(
+    rng: np.random.Generator, widths: tuple[int, ...], size: float = WEIGHTS
+) -> Weights:
+    """Weights of sd size/√fan-in; biases of hidden layers spread the kinks, the last is zero."""
     weights: Weights = {}
     for l, (fan_in, out) in enumerate(pairwise(widths)):
         spread = 0.5 if l < len(widths) - 2 else 0.0
-        weights[f"w{l}"] = rng.normal(0, (3 * fan_in) ** -0.5, (out, fan_in))
+        weights[f"w{l}"] = rng.normal(0, size * fan_in**-0.5, (out, fan_in))
         weights[f"b{l}"] = spread * rng.normal(size=out)
     return weights
 

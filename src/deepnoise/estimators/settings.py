@@ -74,6 +74,16 @@ def flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
+def standardize(value: Any) -> Any:
+    """True, False or "scores"."""
+    if isinstance(value, str) and value == "scores":
+        return value
+    try:
+        return flag("standardize", value)
+    except ValueError:
+        raise ValueError(f"standardize must be True, False or 'scores'; got {value!r}") from None
+
+
 def check_float32(x: np.ndarray, y: np.ndarray, fix: str) -> None:
     """An error if squares and sums of these values would not fit in float32."""
     for name, values in (("X", x), ("y", y)):

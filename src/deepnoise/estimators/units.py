@@ -1,17 +1,20 @@
 """The user's units and the standardised units in which models are fitted."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from ..model.outcome import Window
 from ..prediction.mixture import GaussianMixture
 from .outcomes import representative
+from .scores import Score
 
 # Beyond these the variance of y cannot be written as a float64.
 SMALLEST_SCALE, LARGEST_SCALE = 1e-140, 1e140
 FAR = 1e30
+# As they are; mean 0 and sd 1; so, and beside them the normal scores of the features.
+Standardize = Literal[False, True, "scores"]
 
 
 @dataclass(frozen=True)
@@ -69,18 +72,76 @@ class Standardizer:
 
 
 @dataclass(frozen=True)
+class Inputs:
+    """What a network is given of the encoded features: themselves, and the scores of some.
+
+    Scores are of standardised values.
+    """
+
+    features: Standardizer
+    scores: tuple[Score, ...] = ()
+
+    @classmethod
+    def learn(cls, x: np.ndarray, standardize: Standardize) -> "Inputs":
+        """With "scores", features of more than two values have one: of two, it is the same."""
+        if not standardize:
+            return cls(Standardizer.identity(x.shape[1]))
+        features = Standardizer.learn(x)
+        if standardize is True:
+            return cls(features)
+        columns = enumerate(features.apply(x).T)
+        return cls(features, tuple(Score.learn(j, v) for j, v in columns if _distinct(v) > 2))
+
+    @property
+    def mean(self) -> tuple[float, ...]:
+        return self.features.mean
+
+    @property
+    def scale(self) -> tuple[float, ...]:
+        return self.features.scale
+
+    def names(self, features: tuple[str, ...]) -> tuple[str, ...]:
+        """Names of the inputs, of those of the features."""
+        return *features, *(f"score of {features[score.column]}" for score in self.scores)
+
+    def apply(self, values: np.ndarray) -> np.ndarray:
+        """Inputs (N, features and scores) of rows of encoded features."""
+        x = self.features.apply(values)
+        scores = [score.apply(x[:, score.column, None]) for score in self.scores]
+        return np.concatenate([x, *scores], axis=1)
+
+    def slopes(self, x: np.ndarray) -> np.ndarray:
+        """Derivatives of the inputs x (N, inputs) by the feature that each is of, in its unit."""
+        scale = np.array(self.scale)
+        own = np.broadcast_to(1 / scale, (len(x), len(scale)))
+        columns = [score.column for score in self.scores]
+        of_scores = [s.slope(x[:, j, None]) / scale[j] for s, j in zip(self.scores, columns)]
+        return np.concatenate([own, *of_scores], axis=1)
+
+    def to_dict(self) -> dict:
+        """Plain values for JSON."""
+        return self.features.to_dict() | {"scores": [score.to_dict() for score in self.scores]}
+
+    @classmethod
+    def from_dict(cls, plain: dict) -> "Inputs":
+        """The inverse of :meth:`to_dict`; files of before there were scores have none."""
+        scores = tuple(Score.from_dict(score) for score in plain.get("scores", ()))
+        return cls(Standardizer.from_dict(plain), scores)
+
+
+@dataclass(frozen=True)
 class Units:
     """Units of the encoded features and of the outcomes."""
 
-    x: Standardizer
+    x: Inputs
     y: Standardizer
 
     @classmethod
-    def learn(cls, x: np.ndarray, y: Any, standardize: bool) -> "Units":
-        y = representative(y)
+    def learn(cls, x: np.ndarray, y: Any, standardize: Standardize) -> "Units":
+        y, inputs = representative(y), Inputs.learn(x, standardize)
         if not standardize:
-            return cls(Standardizer.identity(x.shape[1]), Standardizer.identity(y.shape[1]))
-        units = cls(Standardizer.learn(x), Standardizer.learn(y))
+            return cls(inputs, Standardizer.identity(y.shape[1]))
+        units = cls(inputs, Standardizer.learn(y))
         for scale in units.y.scale:
             if not SMALLEST_SCALE < scale < LARGEST_SCALE:
                 raise ValueError(f"y has a standard deviation of {scale:.3g}; change its unit")
@@ -93,7 +154,11 @@ class Units:
     @classmethod
     def from_dict(cls, plain: dict) -> "Units":
         """The inverse of :meth:`to_dict`."""
-        return cls(Standardizer.from_dict(plain["x"]), Standardizer.from_dict(plain["y"]))
+        return cls(Inputs.from_dict(plain["x"]), Standardizer.from_dict(plain["y"]))
+
+
+def _distinct(values: np.ndarray) -> int:
+    return len(np.unique(values[~np.isnan(values)]))
 
 
 def _moments(values: np.ndarray) -> tuple[float, float]:

@@ -32,7 +32,8 @@ class VariationalNetwork:
     draws: int
 
     def init(self, rng: np.random.Generator, inputs: int, outcomes: int) -> Weights:
-        means = random_weights(rng, (inputs, *self.hidden, outcomes))
+        # As large as draws of the prior: means that begin smaller stay too small.
+        means = random_weights(rng, (inputs, *self.hidden, outcomes), size=1.0)
         log_sds = {LOG_SD + name: np.full_like(a, START_LOG_SD) for name, a in means.items()}
         return {**means, **log_sds, "log_noise": np.full(outcomes, -1.0)}
 

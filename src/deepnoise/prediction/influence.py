@@ -1,5 +1,6 @@
 """How strongly each feature moves the predictive mean and spread: mean |∂/∂x_j| over rows."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -30,24 +31,34 @@ class Influence:
 
 
 def influence(
-    densities: DrawDensities, names: tuple[str, ...], x_scale: np.ndarray, level: float
+    densities: DrawDensities,
+    names: tuple[str, ...],
+    inputs: np.ndarray,
+    again: Sequence[int],
+    level: float,
 ) -> Influence:
-    """Gradients along the noise paths, averaged; ``x_scale`` are the units of the features."""
+    """Gradients along the noise paths, averaged.
+
+    ``inputs`` (N, inputs) are the derivatives of the network's inputs by the features that they are
+    of; the first P inputs are of the P features, the others of the features ``again``.
+    """
     check_level(level)
     densities.refuse_gaps("influence")
     if not np.isfinite(densities.h.lipschitz):
         raise ValueError("influence needs an activation without jumps")
-    N, P = densities.x.shape
+    N, P = len(densities.x), len(names)
     M, Q = len(densities.weights), densities.n_outcomes
-    units = densities.scale[:, None] / x_scale
     totals, predictive = np.zeros((2, M, Q, P)), np.zeros((Q, P))
     with jax.enable_x64(True):
         draws = as_float64(densities.draws)
-        for rows in row_blocks(N, 2 * M * Q * P):
+        for rows in row_blocks(N, 2 * M * Q * inputs.shape[1]):
             x = np.asarray(densities.x[rows], float)
             found = gradients(densities.key, draws, padded(x), densities.h, _paths(densities))
             # (mean or sd, draw, row, outcome, feature)
-            slopes = np.stack([np.asarray(part)[:, : len(x)] for part in found]) * units
+            slopes = np.stack([np.asarray(part)[:, : len(x)] for part in found])
+            slopes *= densities.scale[:, None] * inputs[rows, None]
+            slopes[..., again] += slopes[..., P:]
+            slopes = slopes[..., :P]
             totals += np.abs(slopes).sum(axis=2)
             predictive += np.abs(densities.average(slopes[0], axis=0)).sum(axis=0)
     parts = [_features_first(band(densities, total / N, level, axis=0), Q) for total in totals]

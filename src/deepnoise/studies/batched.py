@@ -120,7 +120,7 @@ class Together:
         estimator = BDeepNoiseRegressor(**tasks[0].settings)
         ties = tied(tasks[0].y[:, None])
         plan = plan_of(estimator.get_params(deep=False), 0, len(tasks[0].X), tied=ties)
-        units = [Units.learn(task.X, task.y[:, None], True) for task in tasks]
+        units = [Units.learn(task.X, task.y[:, None], estimator.standardize) for task in tasks]
         x = np.stack([u.x.apply(task.X) for u, task in zip(units, tasks)])
         y = np.stack([u.y.apply(task.y[:, None]) for u, task in zip(units, tasks)])
         seeds = np.array([task.case.random_state for task in tasks])

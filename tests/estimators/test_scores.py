@@ -1,0 +1,137 @@
+"""Normal scores beside the standardised features."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats
+
+from deepnoise import BDeepNoiseClassifier, DeepEnsembleRegressor, load
+from deepnoise.estimators.scores import MAX_KNOTS, Score
+from deepnoise.estimators.units import Inputs
+
+from .toy import PLAIN, Line, small
+
+COLUMN = arrays(float, st.integers(3, 20), elements=st.floats(-1.7e308, 1.7e308))
+
+
+def skewed(rows=60):
+    """y is 10 log a; a is lognormal, b has two values, c is constant."""
+    rng = np.random.default_rng(0)
+    a = np.exp(2 * rng.normal(size=rows))
+    X = pd.DataFrame({"a": a, "b": rng.integers(0, 2, rows), "c": 3.0})
+    return X, 10 * np.log(a) + rng.normal(size=rows)
+
+
+def test_scores_are_normal_quantiles_of_mid_ranks():
+    values = np.random.default_rng(0).integers(0, 9, 50).astype(float)
+    found = Score.learn(0, values).apply(values)
+    expected = stats.norm.ppf((stats.rankdata(values) - 0.5) / len(values))
+    assert np.allclose(found, (expected - expected.mean()) / expected.std())
+
+
+def test_scores_do_not_see_a_monotone_change_of_the_values():
+    values = np.random.default_rng(0).normal(size=50)
+    plain, bent = (Score.learn(0, v).apply(v) for v in (values, np.exp(3 * values)))
+    assert np.allclose(plain, bent)
+
+
+def test_many_values_have_few_knots():
+    values = np.random.default_rng(0).gamma(0.5, size=5000)
+    score = Score.learn(0, values)
+    exact = stats.norm.ppf((stats.rankdata(values) - 0.5) / len(values))
+    assert len(score.knots) <= MAX_KNOTS
+    assert np.abs(score.apply(values) - exact).max() < 2 * exact.max() / (MAX_KNOTS - 1)
+
+
+def test_beyond_the_knots_scores_are_level_and_a_gap_has_none():
+    score = Score.learn(0, np.array([1.0, 2.0, np.nan, 4.0]))
+    assert score.apply(np.array([-9.0, 99.0])).tolist() == [score.scores[0], score.scores[-1]]
+    assert score.slope(np.array([-9.0, 99.0])).tolist() == [0, 0]
+    assert np.isnan(score.apply(np.array([np.nan])))
+
+
+@given(COLUMN)
+def test_any_column_has_finite_scores(values):
+    inputs = Inputs.learn(values[:, None], "scores")
+    assert np.isfinite(inputs.apply(values[:, None])).all()
+    assert np.isfinite(inputs.apply(np.array([[1.7e308], [-1.7e308], [0.0]]))).all()
+
+
+def test_columns_of_two_values_or_one_have_no_score():
+    X, _ = skewed()
+    inputs = Inputs.learn(X.to_numpy(), "scores")
+    assert inputs.names(("a", "b", "c")) == ("a", "b", "c", "score of a")
+    assert inputs.apply(X.to_numpy()).shape == (60, 4)
+
+
+def test_slopes_against_finite_differences():
+    X, _ = skewed()
+    x, step = X.to_numpy()[1:] * 1.0001, np.array([[1e-7, 0, 0]])
+    inputs = Inputs.learn(X.to_numpy(), "scores")
+    found = inputs.slopes(inputs.apply(x))
+    differences = (inputs.apply(x + step) - inputs.apply(x - step)) / 2e-7
+    assert np.allclose(found[:, [0, 3]], differences[:, [0, 3]], rtol=1e-4, atol=1e-6)
+
+
+def test_json_round_trip():
+    inputs = Inputs.learn(skewed()[0].to_numpy(), "scores")
+    assert Inputs.from_dict(json.loads(json.dumps(inputs.to_dict()))) == inputs
+
+
+@pytest.mark.parametrize("knots", [(1.0, 0.0), (0.0, 0.0), (0.0,), (0.0, np.nan)])
+def test_knots_in_disorder_are_refused(knots):
+    with pytest.raises(ValueError, match="knots must increase"):
+        Score(0, knots, (0.0, 1.0))
+
+
+def test_a_line_in_scores_follows_a_logarithm():
+    X, y = skewed()
+    plain, scored = (Line(standardize=given).fit(X, y) for given in (True, "scores"))
+    assert plain.score(X, y) < 0.6
+    assert scored.score(X, y) > 0.97
+
+
+@pytest.mark.parametrize("value", ["score", None, 2])
+def test_other_values_are_refused(value):
+    with pytest.raises(ValueError, match="standardize must be True, False or 'scores'"):
+        Line(standardize=value).fit([[1.0]], [1.0])
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y = skewed()
+    return small(hidden=(), standardize="scores", **PLAIN).fit(X, y), X
+
+
+def test_influence_is_of_the_feature_with_its_score(fitted):
+    model, X = fitted
+    step = 1e-6
+    ends = [model.predict(X.assign(a=X["a"] + sign * step)) for sign in (1, -1)]
+    expected = np.abs((ends[0] - ends[1]) / (2 * step)).mean()
+    found = model.influence(X)
+    assert found.names == ("a", "b", "c")
+    assert found.predictive[0] == pytest.approx(expected, rel=0.05)
+
+
+def test_models_are_saved_and_loaded(fitted, tmp_path):
+    model, X = fitted
+    model.save(tmp_path / "model")
+    assert np.array_equal(load(tmp_path / "model").predict(X), model.predict(X))
+
+
+@pytest.mark.slow
+def test_networks_and_classifiers_take_scores_too(tmp_path):
+    X, y = skewed()
+    network = DeepEnsembleRegressor(members=2, hidden=(3,), steps=50, standardize="scores")
+    network.fit(X, y).save(tmp_path / "net")
+    assert np.array_equal(load(tmp_path / "net").predict(X), network.predict(X))
+    classes = BDeepNoiseClassifier(
+        hidden=(), chains=2, warmup=30, draws=20, standardize="scores", random_state=0
+    )
+    X.loc[3, "a"] = np.nan
+    assert classes.fit(X, y > 0).score(X, y > 0) > 0.9

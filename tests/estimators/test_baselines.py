@@ -142,3 +142,18 @@ def test_networks_begin_with_weights_as_torch_gives_them_and_vi_as_its_prior():
     for name, fan_in in (("w0", 12), ("w1", 400)):
         assert np.var(weights[name]) == pytest.approx(1 / (3 * fan_in), rel=0.1)
         assert np.var(means[name]) == pytest.approx(1 / fan_in, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("rows", "steps", "expected"),
+    [
+        (100, None, (6000, 50)),
+        (4500, None, (13_000, 108)),
+        (10**6, None, (20_000, 166)),
+        (100, 300, (300, 50)),
+        (10**6, 60_000, (60_000, 500)),
+    ],
+)
+def test_training_is_longer_with_more_rows_and_waits_a_quarter_of_it(rows, steps, expected):
+    training = mlp.Training.usual(rows, steps)
+    assert (training.steps, training.check_every) == expected

@@ -58,9 +58,9 @@ class BackpropRegressor(TrainedNetwork, DensityRegressor):
         Widths of the hidden layers.
     activation : str or PiecewiseLinear
         "hard_tanh", "relu", ...: see ``BDeepNoiseRegressor``.
-    steps : int
-        Steps of Adam at most; training ends when the validation part no longer gains, and the
-        best weights are kept.
+    steps : int, optional
+        Steps of Adam at most, by default three a row, from 6000 to 20,000; training ends when the
+        validation part no longer gains, and the best weights are kept.
     validation : float
         Share of the rows held out to decide that.
     standardize : bool or "scores"
@@ -87,7 +87,7 @@ class BackpropRegressor(TrainedNetwork, DensityRegressor):
         self,
         hidden=(50, 50, 50, 50),
         activation="hard_tanh",
-        steps=6000,
+        steps=None,
         validation=0.1,
         standardize=True,
         random_state=None,

@@ -84,7 +84,7 @@ class ConformalQuantileRegressor(QuantileAnswers, TrainedNetwork, DensityRegress
         hidden=(50, 50, 50, 50),
         activation="hard_tanh",
         calibration=0.2,
-        steps=6000,
+        steps=None,
         validation=0.1,
         standardize=True,
         random_state=None,
@@ -111,7 +111,7 @@ class ConformalQuantileRegressor(QuantileAnswers, TrainedNetwork, DensityRegress
         apart = mlp.random_split(seed, len(x), 1, self.calibration)
         rest = mlp.random_split(seed + 1, apart.train.shape[1], 1, self.validation)
         split = Split(apart.train[:, rest.train[0]], apart.train[:, rest.held[0]])
-        weights = mlp.fit(self._network(), self._training(), seed, x, y, split)
+        weights = mlp.fit(self._network(), self._training(len(x)), seed, x, y, split)
         self.weights_ = {**weights, "offset": np.zeros((1, len(LEVELS), y.shape[1]))}
         if apart.held.size:
             judges = apart.held[0]

@@ -94,7 +94,7 @@ class MCDropoutRegressor(TrainedNetwork, DensityRegressor):
         activation="hard_tanh",
         rates=(0.005, 0.01, 0.05, 0.1),
         passes=100,
-        steps=6000,
+        steps=None,
         validation=0.2,
         standardize=True,
         random_state=None,
@@ -140,7 +140,7 @@ class MCDropoutRegressor(TrainedNetwork, DensityRegressor):
     def _fit(self, x: np.ndarray, y: np.ndarray, seed: int) -> None:
         network, split = self._network(), self._split(seed, len(x))
         fixed = {"rate": np.array(self._rates())}
-        trained = mlp.fit(network, self._training(), seed, x, y, split, fixed)
+        trained = mlp.fit(network, self._training(len(x)), seed, x, y, split, fixed)
         judges = split.held[0] if split.held.size else split.train[0]
         with numerics():
             rows = padded(x[judges]), padded(y[judges])

@@ -41,7 +41,7 @@ class DeepEnsembleRegressor(TrainedNetwork, DensityRegressor):
         activation="hard_tanh",
         members=5,
         adversarial=0.0,
-        steps=6000,
+        steps=None,
         validation=0.1,
         standardize=True,
         random_state=None,

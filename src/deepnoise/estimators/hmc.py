@@ -127,7 +127,7 @@ class HMCRegressor(TrainedNetwork, DensityRegressor):
         warmup=300,
         draws=200,
         leaps=30,
-        steps=6000,
+        steps=None,
         validation=0.1,
         standardize=True,
         random_state=None,
@@ -163,7 +163,7 @@ class HMCRegressor(TrainedNetwork, DensityRegressor):
 
     def _fit(self, x: np.ndarray, y: np.ndarray, seed: int) -> None:
         network, split = self._network(), self._split(seed, len(x))
-        starts = mlp.fit(network, self._training(), seed, x, y, split)
+        starts = mlp.fit(network, self._training(len(x)), seed, x, y, split)
         # blackjax takes the widest type that is on: float32 throughout.
         with numerics(), jax.enable_x64(False):
             keys = jax.vmap(lambda key: jax.random.fold_in(key, 0))(

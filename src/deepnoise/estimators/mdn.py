@@ -82,7 +82,7 @@ class MixtureDensityRegressor(TrainedNetwork, DensityRegressor):
         activation="hard_tanh",
         components=5,
         members=1,
-        steps=6000,
+        steps=None,
         validation=0.1,
         standardize=True,
         random_state=None,

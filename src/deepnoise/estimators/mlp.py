@@ -56,6 +56,17 @@ class Training:
     check_every: int = 50
     patience: int = 30
 
+    @classmethod
+    def usual(cls, rows: int, steps: int | None = None) -> "Training":
+        """Three steps a row unless they are given, from 6000 to 20,000, and 120 checks or fewer.
+
+        The rate falls all the way: a training that ends because nothing was gained in few steps
+        ends before it can gain.
+        """
+        if steps is None:
+            steps = min(max(6000, 3 * rows // 1000 * 1000), 20_000)
+        return cls(steps, check_every=max(50, steps // 120))
+
 
 @dataclass(frozen=True)
 class Split:

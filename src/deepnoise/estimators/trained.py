@@ -19,7 +19,7 @@ class TrainedNetwork:
 
     hidden: Any
     activation: Any
-    steps: int
+    steps: int | None
     validation: float
     weights_: Weights
     seed_: int
@@ -33,20 +33,21 @@ class TrainedNetwork:
     def _split(self, seed: int, rows: int) -> Split:
         return mlp.random_split(seed, rows, self._members(), self.validation)
 
-    def _training(self) -> Training:
-        return Training(steps=settings.count("steps", self.steps, 1))
+    def _training(self, rows: int) -> Training:
+        steps = None if self.steps is None else settings.count("steps", self.steps, 1)
+        return Training.usual(rows, steps)
 
     def _shape(self) -> tuple[tuple[int, ...], PiecewiseLinear]:
         return settings.widths(self.hidden), resolve_activation(self.activation)
 
     def _check_settings(self) -> None:
         self._shape()
-        self._training()
+        self._training(1)
         settings.share("validation", self.validation)
 
     def _fit(self, x: np.ndarray, y: np.ndarray, seed: int) -> None:
         split = self._split(seed, len(x))
-        self.weights_ = mlp.fit(self._network(), self._training(), seed, x, y, split)
+        self.weights_ = mlp.fit(self._network(), self._training(len(x)), seed, x, y, split)
 
     def _density(self, x: np.ndarray) -> GaussianMixture:
         return mlp.density(self._network(), self.weights_, self.seed_, x)

@@ -110,7 +110,7 @@ class VariationalRegressor(TrainedNetwork, DensityRegressor):
         hidden=(50, 50, 50, 50),
         activation="hard_tanh",
         draws=100,
-        steps=6000,
+        steps=None,
         validation=0.1,
         standardize=True,
         random_state=None,

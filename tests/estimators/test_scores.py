@@ -12,7 +12,7 @@ from scipy import stats
 
 from deepnoise import BDeepNoiseClassifier, DeepEnsembleRegressor, load
 from deepnoise.estimators.scores import MAX_KNOTS, Score
-from deepnoise.estimators.units import Inputs
+from deepnoise.estimators.units import Inputs, Standardizer
 
 from .toy import PLAIN, Line, small
 
@@ -69,29 +69,45 @@ def test_columns_of_two_values_or_one_have_no_score():
     assert inputs.apply(X.to_numpy()).shape == (60, 4)
 
 
-def test_slopes_against_finite_differences():
-    X, _ = skewed()
-    x, step = X.to_numpy()[1:] * 1.0001, np.array([[1e-7, 0, 0]])
-    inputs = Inputs.learn(X.to_numpy(), "scores")
-    found = inputs.slopes(inputs.apply(x))
-    differences = (inputs.apply(x + step) - inputs.apply(x - step)) / 2e-7
-    assert np.allclose(found[:, [0, 3]], differences[:, [0, 3]], rtol=1e-4, atol=1e-6)
+@pytest.mark.parametrize("rows", [50, 500])
+def test_slopes_at_training_values_are_those_of_the_law(rows):
+    found = []
+    for seed in range(20):
+        values = np.random.default_rng(seed).normal(size=(rows, 1))
+        inputs = Inputs.learn(values, "scores")
+        found.append(inputs.slopes(inputs.apply(values))[:, 1].mean())
+    assert np.mean(found) == pytest.approx(1, abs=0.15)
+    assert np.max(found) < 1.5, "1 over the gap of neighbours would be in the hundreds"
+
+
+def test_values_that_are_almost_equal_have_no_steep_slope():
+    values = np.array([0.1, 0.1 + 0.2, 0.3, 0.5, 0.9, 1.0])[:, None]
+    inputs = Inputs.learn(values, "scores")
+    assert np.abs(inputs.slopes(inputs.apply(values))).max() < 20
 
 
 def test_json_round_trip():
-    inputs = Inputs.learn(skewed()[0].to_numpy(), "scores")
+    X = skewed()[0].to_numpy()
+    inputs = Inputs.learn(X, "scores")
     assert Inputs.from_dict(json.loads(json.dumps(inputs.to_dict()))) == inputs
+    assert "scores" not in Inputs.learn(X, True).to_dict(), "files of before have none"
 
 
-@pytest.mark.parametrize("knots", [(1.0, 0.0), (0.0, 0.0), (0.0,), (0.0, np.nan)])
+@pytest.mark.parametrize("knots", [(1.0, 0.0), (0.0, 0.0), (0.0,), (), (0.0, np.nan)])
 def test_knots_in_disorder_are_refused(knots):
-    with pytest.raises(ValueError, match="knots must increase"):
-        Score(0, knots, (0.0, 1.0))
+    with pytest.raises(ValueError, match="knots must be two or more"):
+        Score(0, knots, (0.0, 1.0)[: max(len(knots), 1)])
+
+
+@pytest.mark.parametrize("column", [-1, 2])
+def test_a_score_of_no_column_is_refused(column):
+    with pytest.raises(ValueError, match="columns that are there"):
+        Inputs(Standardizer.identity(2), (Score(column, (0.0, 1.0), (0.0, 1.0)),))
 
 
 def test_a_line_in_scores_follows_a_logarithm():
     X, y = skewed()
-    plain, scored = (Line(standardize=given).fit(X, y) for given in (True, "scores"))
+    plain, scored = (Line(standardize=units).fit(X, y) for units in (True, "scores"))
     assert plain.score(X, y) < 0.6
     assert scored.score(X, y) > 0.97
 
@@ -104,22 +120,34 @@ def test_other_values_are_refused(value):
 
 @pytest.fixture(scope="module")
 def fitted():
-    X, y = skewed()
-    return small(hidden=(), standardize="scores", **PLAIN).fit(X, y), X
+    """A line in normal features, and rows of the same law."""
+    first, second = np.random.default_rng(0).normal(size=(2, 60, 2))
+    return (
+        small(hidden=(), standardize="scores", **PLAIN).fit(first, 5 * first[:, 0]),
+        first,
+        second,
+    )
 
 
 def test_influence_is_of_the_feature_with_its_score(fitted):
-    model, X = fitted
-    step = 1e-6
-    ends = [model.predict(X.assign(a=X["a"] + sign * step)) for sign in (1, -1)]
-    expected = np.abs((ends[0] - ends[1]) / (2 * step)).mean()
-    found = model.influence(X)
-    assert found.names == ("a", "b", "c")
-    assert found.predictive[0] == pytest.approx(expected, rel=0.05)
+    model, first, second = fitted
+    step = np.array([[0.4, 0]])
+    rise = np.abs(model.predict(second + step) - model.predict(second - step)).mean() / 0.8
+    for X in (first, second):
+        found = model.influence(X)
+        assert found.names == ("x0", "x1")
+        assert found.predictive[0] == pytest.approx(rise, rel=0.25)
+
+
+def test_familiarity_is_of_the_features_alone(fitted):
+    model, _, second = fitted
+    tail = model.familiarity(second).tail
+    assert 0.2 < np.mean(tail < 0.5) < 0.8
+    assert np.mean(tail < 0.01) < 0.05
 
 
 def test_models_are_saved_and_loaded(fitted, tmp_path):
-    model, X = fitted
+    model, X, _ = fitted
     model.save(tmp_path / "model")
     assert np.array_equal(load(tmp_path / "model").predict(X), model.predict(X))
 

@@ -153,9 +153,11 @@ class PosteriorChains:
     def familiarity(self, X: Any) -> Familiarity:
         """Is each row like the training data?  Log density of its inputs, and a tail probability.
 
-        Under a normal law of the standardised inputs; missing entries are left out.
+        Under a normal law of the standardised features; missing entries are left out.
         """
-        return familiarity(self._rows(X), self._all_input_laws())
+        x = self._rows(X)
+        x[:, len(self.units_.x.scale) :] = np.nan
+        return familiarity(x, self._all_input_laws())
 
     def _draw_densities_at(self, x: np.ndarray) -> DrawDensities:
         return DrawDensities(

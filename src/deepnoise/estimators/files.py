@@ -156,14 +156,14 @@ def _check(made: Any) -> None:
     """The parts fit together."""
     plan, theta = made.posterior_.plan, made.posterior_.start.theta
     inputs, outcomes = theta.beta[0].shape[-1], theta.gamma[-1].shape[-1]
-    features, units = made.encoder_.feature_names, made.units_
+    units = made.units_
     x, y, weights = made._x, made._y, made.chain_weights_
     fits = {
         "rows": x.shape == (len(y), inputs) and y.shape == (len(x), outcomes),
         "dtype": x.dtype == y.dtype == plan.dtype,
-        "encoder": len(features) == len(units.x.scale),
+        "encoder": len(made.encoder_.feature_names) == len(units.x.scale),
         "columns": len(made.encoder_.columns) == made.n_features_in_,
-        "units": (len(units.x.names(features)), len(units.y.scale)) == (inputs, outcomes),
+        "units": (units.x.width, len(units.y.scale)) == (inputs, outcomes),
         "chain weights": weights.shape == (plan.chains,) and np.isclose(weights.sum(), 1),
     }
     wrong = [part for part, good in fits.items() if not good]

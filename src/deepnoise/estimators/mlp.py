@@ -15,6 +15,7 @@ import numpy as np
 
 from ..inference.runtime import numerics
 from ..inference.training import early_stopped
+from ..inference.warmstart import UNIFORM_SD
 from ..model.activation import PiecewiseLinear
 from ..model.network import LOG_2PI
 from ..prediction.mixture import Components, GaussianMixture
@@ -24,8 +25,6 @@ from .settings import check_float32
 Weights = dict[str, Any]
 # A variance in standardised units below which a network may not go.
 VARIANCE_FLOOR = 1e-6
-# The sd of a uniform of (-1, 1): what torch.nn.Linear draws, times √fan-in.
-WEIGHTS = 3**-0.5
 # Members use fold_in(key(seed), member); this number is no member's.
 PREDICTION = 2**32 - 1
 
@@ -58,7 +57,7 @@ class Training:
 
     @classmethod
     def usual(cls, rows: int, steps: int | None = None) -> "Training":
-        """Three steps a row unless they are given, from 6000 to 20,000, and 120 checks or fewer.
+        """Three steps a row unless they are given, from 6000 to 20,000; about 120 checks, or fewer.
 
         The rate falls all the way: a training that ends because nothing was gained in few steps
         ends before it can gain.
@@ -85,7 +84,7 @@ def random_split(seed: int, rows: int, members: int, share: float) -> Split:
 
 
 def random_weights(
-    rng: np.random.Generator, widths: tuple[int, ...], size: float = WEIGHTS
+    rng: np.random.Generator, widths: tuple[int, ...], size: float = UNIFORM_SD
 ) -> Weights:
     """Weights of sd size/√fan-in; biases of hidden layers spread the kinks, the last is zero."""
     weights: Weights = {}

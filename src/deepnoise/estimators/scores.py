@@ -6,7 +6,7 @@ import numpy as np
 from scipy.stats import norm
 
 # Evenly spread over the scores: more change none by much, and make model files long.
-MAX_KNOTS = 256
+MAX_KNOTS = 64
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,9 @@ class Score:
     scores: tuple[float, ...]
 
     def __post_init__(self):
-        if len(self.knots) != len(self.scores) or not np.all(np.diff(self.knots) > 0):
-            raise ValueError("knots must increase, with a score each")
+        increase = len(self.knots) > 1 and np.all(np.diff(self.knots) > 0)
+        if len(self.knots) != len(self.scores) or not increase:
+            raise ValueError("knots must be two or more and increase, with a score each")
 
     @classmethod
     def learn(cls, column: int, values: np.ndarray) -> "Score":
@@ -35,8 +36,9 @@ class Score:
         values = values[~np.isnan(values)]
         knots, counts = np.unique(values, return_counts=True)
         scores = norm.ppf((np.cumsum(counts) - counts / 2) / len(values))
-        few = np.unique(np.searchsorted(scores, np.linspace(scores[0], scores[-1], MAX_KNOTS)))
-        knots, scores = knots[few], scores[few]
+        if len(knots) > MAX_KNOTS:
+            few = np.unique(np.searchsorted(scores, np.linspace(*scores[[0, -1]], MAX_KNOTS)))
+            knots, scores = knots[few], scores[few]
         seen = np.interp(values, knots, scores)
         return cls(
             column, tuple(knots.tolist()), tuple(((scores - seen.mean()) / seen.std()).tolist())
@@ -47,9 +49,15 @@ class Score:
         return np.interp(values, self.knots, self.scores)
 
     def slope(self, values: np.ndarray) -> np.ndarray:
-        """The derivative of the score, to the right at a knot."""
-        slopes = np.diff(self.scores) / np.diff(self.knots)
-        return np.concatenate([[0.0], slopes, [0.0]])[np.searchsorted(self.knots, values, "right")]
+        """How fast the score rises about a value, over a fifth of the knots or ten.
+
+        Between two neighbours it rises by 1/gap, whose mean over rows has no bound.
+        """
+        knots, scores, last = np.array(self.knots), np.array(self.scores), len(self.knots) - 1
+        span = min(max(10, last // 5), last)
+        low = np.clip(np.searchsorted(knots, values) - span // 2, 0, last - span)
+        within = (values >= knots[0]) & (values <= knots[-1])
+        return within * (scores[low + span] - scores[low]) / (knots[low + span] - knots[low])
 
     def to_dict(self) -> dict:
         """Plain values for JSON."""

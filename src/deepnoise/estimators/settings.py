@@ -12,6 +12,7 @@ from ..inference.posterior import INITS, SAMPLERS, Plan
 from ..inference.priors import NAMES, UTILITY_NOISE, PriorSpec
 from ..inference.warmstart import WarmStart
 from ..model.activation import resolve_activation
+from .units import Standardize
 
 DTYPES = ("float32", "float64")
 LARGEST_FLOAT32 = 1e15
@@ -74,10 +75,10 @@ def flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def standardize(value: Any) -> Any:
+def standardize(value: Any) -> Standardize:
     """True, False or "scores"."""
     if isinstance(value, str) and value == "scores":
-        return value
+        return "scores"
     try:
         return flag("standardize", value)
     except ValueError:

@@ -81,13 +81,17 @@ class Inputs:
     features: Standardizer
     scores: tuple[Score, ...] = ()
 
+    def __post_init__(self):
+        if not all(0 <= score.column < len(self.scale) for score in self.scores):
+            raise ValueError("scores must be of columns that are there")
+
     @classmethod
     def learn(cls, x: np.ndarray, standardize: Standardize) -> "Inputs":
         """With "scores", features of more than two values have one: of two, it is the same."""
         if not standardize:
             return cls(Standardizer.identity(x.shape[1]))
         features = Standardizer.learn(x)
-        if standardize is True:
+        if standardize != "scores":
             return cls(features)
         columns = enumerate(features.apply(x).T)
         return cls(features, tuple(Score.learn(j, v) for j, v in columns if _distinct(v) > 2))
@@ -99,6 +103,11 @@ class Inputs:
     @property
     def scale(self) -> tuple[float, ...]:
         return self.features.scale
+
+    @property
+    def width(self) -> int:
+        """The number of inputs."""
+        return len(self.scale) + len(self.scores)
 
     def names(self, features: tuple[str, ...]) -> tuple[str, ...]:
         """Names of the inputs, of those of the features."""
@@ -114,17 +123,17 @@ class Inputs:
         """Derivatives of the inputs x (N, inputs) by the feature that each is of, in its unit."""
         scale = np.array(self.scale)
         own = np.broadcast_to(1 / scale, (len(x), len(scale)))
-        columns = [score.column for score in self.scores]
-        of_scores = [s.slope(x[:, j, None]) / scale[j] for s, j in zip(self.scores, columns)]
+        of_scores = [s.slope(x[:, s.column, None]) / scale[s.column] for s in self.scores]
         return np.concatenate([own, *of_scores], axis=1)
 
     def to_dict(self) -> dict:
-        """Plain values for JSON."""
-        return self.features.to_dict() | {"scores": [score.to_dict() for score in self.scores]}
+        """Plain values for JSON; without scores, those of files of before there were any."""
+        scores = [score.to_dict() for score in self.scores]
+        return self.features.to_dict() | ({"scores": scores} if scores else {})
 
     @classmethod
     def from_dict(cls, plain: dict) -> "Inputs":
-        """The inverse of :meth:`to_dict`; files of before there were scores have none."""
+        """The inverse of :meth:`to_dict`."""
         scores = tuple(Score.from_dict(score) for score in plain.get("scores", ()))
         return cls(Standardizer.from_dict(plain), scores)
 

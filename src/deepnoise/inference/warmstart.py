@@ -22,7 +22,7 @@ from .training import early_stopped
 # More rows than these take no more memory and no more time.
 START_ROWS = 50_000
 # The sd of a uniform of (-1, 1): what torch.nn.Linear draws, times √fan-in.
-DEEP_WEIGHTS = 3**-0.5
+UNIFORM_SD = 3**-0.5
 # Five chains share fold_in(key, c // 5); this number is none of theirs.
 CHOICE = 2**32 - 1
 
@@ -78,7 +78,7 @@ class WarmStart:
             check_every=steps // 80,
             patience=30,
             few_paths=8,
-            weight_size=DEEP_WEIGHTS,
+            weight_size=UNIFORM_SD,
         )
 
     @property

@@ -60,8 +60,9 @@ def ridge(
     heights = few.pdf_grid(grid)
     # Tall enough to overlap the next ridge a little; a spike must not flatten the others.
     heights = heights / np.quantile(heights.max(axis=1), 0.75) * 1.3
-    outlines = np.where(heights > CUT, np.nan, heights)
+    tall = np.pad(heights > CUT, ((0, 0), (1, 1)), mode="edge")
     heights = np.minimum(heights, CUT)
+    outlines = np.where(tall[:, :-2] & tall[:, 1:-1] & tall[:, 2:], np.nan, heights)
     figure, axes = new_figure((4.5, 0.9 + 0.32 * len(chosen)))
     axis = axes[0, 0]
     for i in reversed(range(len(chosen))):

@@ -33,14 +33,14 @@ class Influence:
 def influence(
     densities: DrawDensities,
     names: tuple[str, ...],
-    inputs: np.ndarray,
-    again: Sequence[int],
+    input_slopes: np.ndarray,
+    scored: Sequence[int],
     level: float,
 ) -> Influence:
     """Gradients along the noise paths, averaged.
 
-    ``inputs`` (N, inputs) are the derivatives of the network's inputs by the features that they are
-    of; the first P inputs are of the P features, the others of the features ``again``.
+    ``input_slopes`` (N, inputs) are the derivatives of the network's inputs by the features that
+    they are of: the first P inputs of the P features, the others of the features ``scored``.
     """
     check_level(level)
     densities.refuse_gaps("influence")
@@ -51,13 +51,13 @@ def influence(
     totals, predictive = np.zeros((2, M, Q, P)), np.zeros((Q, P))
     with jax.enable_x64(True):
         draws = as_float64(densities.draws)
-        for rows in row_blocks(N, 2 * M * Q * inputs.shape[1]):
+        for rows in row_blocks(N, 2 * M * Q * input_slopes.shape[1]):
             x = np.asarray(densities.x[rows], float)
             found = gradients(densities.key, draws, padded(x), densities.h, _paths(densities))
             # (mean or sd, draw, row, outcome, feature)
             slopes = np.stack([np.asarray(part)[:, : len(x)] for part in found])
-            slopes *= densities.scale[:, None] * inputs[rows, None]
-            slopes[..., again] += slopes[..., P:]
+            slopes *= densities.scale[:, None] * input_slopes[rows, None]
+            slopes[..., scored] += slopes[..., P:]
             slopes = slopes[..., :P]
             totals += np.abs(slopes).sum(axis=2)
             predictive += np.abs(densities.average(slopes[0], axis=0)).sum(axis=0)

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..estimators import settings
 from ..estimators.bdeepnoise import BDeepNoiseRegressor
 from ..estimators.chains import PREDICTION
 from ..estimators.settings import plan as plan_of
@@ -82,7 +83,7 @@ def _advance_many(plan: Plan):
 def run_batched(study: Study, ledger: Ledger, say: Say = lambda _: None) -> int:
     """Make the missing B-DeepNoise rows, all splits of a set in one program; how many were made.
 
-    Splits that differ in size by a row go into programs of their own.
+    Splits that differ in size, by a row or an input, go into programs of their own.
     """
     cases = [case for case in study.cases() if case.method == METHOD]
     made = 0
@@ -90,8 +91,9 @@ def run_batched(study: Study, ledger: Ledger, say: Say = lambda _: None) -> int:
         claims: dict[Any, Claim] = {}
         try:
             tasks = list(claimed(study, ledger, group, claims))
-            for size in sorted({task.X.shape for task in tasks}):
-                for row in _rows([task for task in tasks if task.X.shape == size]):
+            shapes = [(len(task.X), _units(task).x.width) for task in tasks]
+            for size in sorted(set(shapes)):
+                for row in _rows([t for t, shape in zip(tasks, shapes) if shape == size]):
                     ledger.append(row)
                     claims.pop(case_of(row)).release(made=True)
                     made += 1
@@ -120,7 +122,7 @@ class Together:
         estimator = BDeepNoiseRegressor(**tasks[0].settings)
         ties = tied(tasks[0].y[:, None])
         plan = plan_of(estimator.get_params(deep=False), 0, len(tasks[0].X), tied=ties)
-        units = [Units.learn(task.X, task.y[:, None], estimator.standardize) for task in tasks]
+        units = [_units(task) for task in tasks]
         x = np.stack([u.x.apply(task.X) for u, task in zip(units, tasks)])
         y = np.stack([u.y.apply(task.y[:, None]) for u, task in zip(units, tasks)])
         seeds = np.array([task.case.random_state for task in tasks])
@@ -143,6 +145,11 @@ class Together:
         """What the judge of task s says of a density of its standardised test rows."""
         restored = materialised(self.units[s].y.restore(density))
         return finite(self.tasks[s].judge.of_density(restored))
+
+
+def _units(task: Task) -> Units:
+    standardize = BDeepNoiseRegressor(**task.settings).standardize
+    return Units.learn(task.X, task.y[:, None], settings.standardize(standardize))
 
 
 def _rows(tasks: list[Task]) -> list[dict[str, Any]]:

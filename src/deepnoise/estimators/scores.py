@@ -37,7 +37,7 @@ class Score:
         knots, counts = np.unique(values, return_counts=True)
         scores = norm.ppf((np.cumsum(counts) - counts / 2) / len(values))
         if len(knots) > MAX_KNOTS:
-            few = np.unique(np.searchsorted(scores, np.linspace(*scores[[0, -1]], MAX_KNOTS)))
+            few = np.unique(np.searchsorted(scores, np.linspace(scores[0], scores[-1], MAX_KNOTS)))
             knots, scores = knots[few], scores[few]
         seen = np.interp(values, knots, scores)
         return cls(

@@ -105,9 +105,14 @@ def test_c_is_dragged(explorer):
     expect(line).not_to_have_attribute("x1", before)
     expect(facts).not_to_have_text(text)
     expect(facts).to_contain_text("P(y ≥")
-    # The thumb stands below the line.
-    drawn = page.locator("#picture line.threshold").bounding_box()["x"]
-    assert abs(drawn - (box["x"] + 0.7 * box["width"])) < 10
+    # The thumb stands below the line, which every new picture draws anew.
+    page.wait_for_function(
+        """x => {
+            const line = document.querySelector("#picture line.threshold");
+            return line && Math.abs(line.getBoundingClientRect().x - x) < 10;
+        }""",
+        arg=box["x"] + 0.7 * box["width"],
+    )
 
 
 def test_the_download_is_what_is_shown(explorer):

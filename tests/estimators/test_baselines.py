@@ -47,6 +47,7 @@ def test_held_out_rows_are_not_trained_on():
     assert len({tuple(sorted(held)) for held in split.held}) == 4
 
 
+@pytest.mark.slow
 def test_adversarial_training_asks_for_more(small):
     weights = GaussianNetwork((8,), hard_tanh).init(np.random.default_rng(1), 3, 1)
     plain, adversarial = (

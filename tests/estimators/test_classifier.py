@@ -35,12 +35,10 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("link", "truth"),
-    [
-        ("probit", lambda x: ndtr(1.5 * x)),
-        pytest.param("logit", lambda x: expit(2.5 * x), marks=pytest.mark.slow),
-    ],
+    [("probit", lambda x: ndtr(1.5 * x)), ("logit", lambda x: expit(2.5 * x))],
 )
 def test_known_probabilities(link, truth, tmp_path):
     x = np.linspace(-2, 2, 400)[:, None]

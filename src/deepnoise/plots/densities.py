@@ -51,6 +51,8 @@ def ridge(
     labels : list of str, optional
         Names of the rows drawn, or of all rows.
     """
+    from matplotlib.patches import Rectangle
+
     density = one_outcome(density)
     observed = None if y is None else vector(y, len(density), "y")
     chosen = _spread(density) if rows is None else _numbers(rows, len(density))
@@ -60,15 +62,18 @@ def ridge(
     heights = few.pdf_grid(grid)
     # Tall enough to overlap the next ridge a little; a spike must not flatten the others.
     heights = heights / np.quantile(heights.max(axis=1), 0.75) * 1.3
-    tall = np.pad(heights > CUT, ((0, 0), (1, 1)), mode="edge")
-    heights = np.minimum(heights, CUT)
-    outlines = np.where(tall[:, :-2] & tall[:, 1:-1] & tall[:, 2:], np.nan, heights)
     figure, axes = new_figure((4.5, 0.9 + 0.32 * len(chosen)))
     axis = axes[0, 0]
     for i in reversed(range(len(chosen))):
-        axis.fill_between(grid, i, i + heights[i], color=BLUE, alpha=0.55, lw=0, zorder=-i)
-        axis.plot(grid, i + outlines[i], color="white", lw=1.6, zorder=-i)
-        axis.plot(grid, i + outlines[i], color=BLUE, lw=0.9, zorder=-i)
+        curve = i + heights[i]
+        parts = [
+            axis.fill_between(grid, i, curve, color=BLUE, alpha=0.55, lw=0, zorder=-i),
+            *axis.plot(grid, curve, color="white", lw=1.6, zorder=-i),
+            *axis.plot(grid, curve, color=BLUE, lw=0.9, zorder=-i),
+        ]
+        place = Rectangle((grid[0], i - 1), np.ptp(grid), 1 + CUT, transform=axis.transData)
+        for part in parts:
+            part.set_clip_path(place)
     if observed is not None:
         axis.scatter(
             observed[chosen],
@@ -82,7 +87,7 @@ def ridge(
         )
         figure.legend(loc="outside upper right")
     axis.set(yticks=range(len(chosen)), yticklabels=names, xlabel=xlabel, xlim=grid[[0, -1]])
-    axis.set_ylim(-0.35, len(chosen) - 1 + max(heights[-1].max(), 1.0) + 0.25)
+    axis.set_ylim(-0.35, len(chosen) - 1 + np.clip(heights[-1].max(), 1.0, CUT) + 0.25)
     axis.tick_params(axis="y", length=0)
     axis.spines["left"].set_visible(False)
     return figure

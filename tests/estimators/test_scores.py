@@ -140,10 +140,10 @@ def test_influence_is_of_the_feature_with_its_score(fitted):
 
 
 def test_familiarity_is_of_the_features_alone(fitted):
-    model, _, second = fitted
-    tail = model.familiarity(second).tail
-    assert 0.2 < np.mean(tail < 0.5) < 0.8
-    assert np.mean(tail < 0.01) < 0.05
+    model, first, second = fitted
+    apart = second - first.mean(axis=0)
+    distance = np.sum(apart @ np.linalg.inv(np.cov(first.T)) * apart, axis=1)
+    assert np.allclose(model.familiarity(second).tail, stats.chi2.sf(distance, 2), atol=0.1)
 
 
 def test_models_are_saved_and_loaded(fitted, tmp_path):

@@ -35,7 +35,7 @@ class DeepNoiseRegressor(DensityRegressor):
     members : int
         Fits, made side by side.
     steps : int, optional
-        Steps of Adam at most; by default 2000, and up to 6000 for large sets.
+        Steps of Adam at most; by default as many as the gradient start of B-DeepNoise has.
     paths : int
         Noise paths a member at prediction, each a component of the mixture.
     standardize : bool or "scores"

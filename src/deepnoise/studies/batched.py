@@ -16,7 +16,6 @@ import numpy as np
 from ..estimators import settings
 from ..estimators.bdeepnoise import BDeepNoiseRegressor
 from ..estimators.chains import PREDICTION
-from ..estimators.settings import plan as plan_of
 from ..estimators.units import Units
 from ..inference.diagnostics import diagnose
 from ..inference.posterior import Plan, Start, begin, chain_priors
@@ -121,7 +120,7 @@ class Together:
     def of(cls, tasks: list[Task]) -> "Together":
         estimator = BDeepNoiseRegressor(**tasks[0].settings)
         ties = tied(tasks[0].y[:, None])
-        plan = plan_of(estimator.get_params(deep=False), 0, len(tasks[0].X), tied=ties)
+        plan = settings.plan(estimator.get_params(deep=False), 0, len(tasks[0].X), tied=ties)
         units = [_units(task) for task in tasks]
         x = np.stack([u.x.apply(task.X) for u, task in zip(units, tasks)])
         y = np.stack([u.y.apply(task.y[:, None]) for u, task in zip(units, tasks)])

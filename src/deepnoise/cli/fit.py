@@ -56,7 +56,7 @@ def chain_options(command: Any) -> Any:
                 "--standardize",
                 type=options.Standardize(),
                 default="yes",
-                help="Fit in units of mean 0, sd 1; scores adds normal scores of the features.",
+                help="Fit in units of mean 0, sd 1; scores adds normal scores of skewed features.",
             ),
             click.option("--dtype", default="float32", help="Or float64."),
         ]

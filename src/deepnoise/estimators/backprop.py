@@ -65,7 +65,7 @@ class BackpropRegressor(TrainedNetwork, DensityRegressor):
         Share of the rows held out to decide that.
     standardize : bool or "scores"
         Fit in units in which every column has mean 0 and standard deviation 1; with "scores", the
-        normal scores of the features are inputs too (for skewed or heavy-tailed features).
+        normal scores of skewed or heavy-tailed features are inputs too.
     random_state : int, RandomState or None
         Seed of everything random.
 

@@ -56,7 +56,7 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
         "gibbs" is the paper's Algorithm 1; "interweaved" adds a Hamiltonian move between sweeps.
     standardize : bool or "scores"
         Fit in units in which every column has mean 0 and standard deviation 1; with "scores", the
-        normal scores of the features are inputs too (for skewed or heavy-tailed features).
+        normal scores of skewed or heavy-tailed features are inputs too.
     dtype : {"float32", "float64"}
         Precision of the chains; predictions are float64.
     devices : int or "all"

@@ -1,17 +1,22 @@
 """Normal scores: where a value stands among the training values, on the scale of a normal."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from scipy.interpolate import PchipInterpolator
 from scipy.stats import norm
 
-# Evenly spread over the scores: more change none by much, and make model files long.
-MAX_KNOTS = 64
+# Evenly spread over the scores.  More follow the ranks of single values: what is a smooth function
+# of the features is none of such scores.
+MAX_KNOTS = 6
+# Of the spread of all: knots that are nearer count as one.
+NEAREST = 1e-6
 
 
 @dataclass(frozen=True)
 class Score:
-    """The score of one column, straight between its knots and level beyond the outer ones.
+    """The score of one column: monotone and smooth through its knots, level beyond the outer ones.
 
     Examples
     --------
@@ -39,25 +44,24 @@ class Score:
         if len(knots) > MAX_KNOTS:
             few = np.unique(np.searchsorted(scores, np.linspace(scores[0], scores[-1], MAX_KNOTS)))
             knots, scores = knots[few], scores[few]
-        seen = np.interp(values, knots, scores)
-        return cls(
-            column, tuple(knots.tolist()), tuple(((scores - seen.mean()) / seen.std()).tolist())
-        )
+        apart = np.diff(knots, prepend=-np.inf) > NEAREST * (knots[-1] - knots[0])
+        found = cls(column, tuple(knots[apart].tolist()), tuple(scores[apart].tolist()))
+        seen = found.apply(values)
+        scores = (np.array(found.scores) - seen.mean()) / seen.std()
+        return cls(column, found.knots, tuple(scores.tolist()))
+
+    @cached_property
+    def _curve(self) -> PchipInterpolator:
+        return PchipInterpolator(self.knots, self.scores)
 
     def apply(self, values: np.ndarray) -> np.ndarray:
         """Scores of values; NaN has none."""
-        return np.interp(values, self.knots, self.scores)
+        return self._curve(np.clip(values, self.knots[0], self.knots[-1]))
 
     def slope(self, values: np.ndarray) -> np.ndarray:
-        """How fast the score rises about a value, over a fifth of the knots or ten.
-
-        Between two neighbours it rises by 1/gap, whose mean over rows has no bound.
-        """
-        knots, scores, last = np.array(self.knots), np.array(self.scores), len(self.knots) - 1
-        span = min(max(10, last // 5), last)
-        low = np.clip(np.searchsorted(knots, values) - span // 2, 0, last - span)
-        within = (values >= knots[0]) & (values <= knots[-1])
-        return within * (scores[low + span] - scores[low]) / (knots[low + span] - knots[low])
+        """How fast the score rises at a value."""
+        within = (values >= self.knots[0]) & (values <= self.knots[-1])
+        return np.where(within, self._curve(values, nu=1), 0.0)
 
     def to_dict(self) -> dict:
         """Plain values for JSON."""

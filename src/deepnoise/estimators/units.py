@@ -13,7 +13,9 @@ from .scores import Score
 # Beyond these the variance of y cannot be written as a float64.
 SMALLEST_SCALE, LARGEST_SCALE = 1e-140, 1e140
 FAR = 1e30
-# As they are; mean 0 and sd 1; so, and beside them the normal scores of the features.
+# A feature has no score of a higher correlation with it: that of uniform values has 0.96.
+ALIKE = 0.9
+# As they are; mean 0 and sd 1; so, and beside them the normal scores of skewed features.
 Standardize = Literal[False, True, "scores"]
 
 
@@ -87,14 +89,15 @@ class Inputs:
 
     @classmethod
     def learn(cls, x: np.ndarray, standardize: Standardize) -> "Inputs":
-        """With "scores", features of more than two values have one: of two, it is the same."""
+        """With "scores", features have one where it says something else than they do."""
         if not standardize:
             return cls(Standardizer.identity(x.shape[1]))
         features = Standardizer.learn(x)
         if standardize != "scores":
             return cls(features)
         columns = enumerate(features.apply(x).T)
-        return cls(features, tuple(Score.learn(j, v) for j, v in columns if _distinct(v) > 2))
+        varied = [(Score.learn(j, v), v) for j, v in columns if len(np.unique(v[~np.isnan(v)])) > 1]
+        return cls(features, tuple(s for s, v in varied if np.nanmean(s.apply(v) * v) < ALIKE))
 
     @property
     def mean(self) -> tuple[float, ...]:
@@ -164,10 +167,6 @@ class Units:
     def from_dict(cls, plain: dict) -> "Units":
         """The inverse of :meth:`to_dict`."""
         return cls(Inputs.from_dict(plain["x"]), Standardizer.from_dict(plain["y"]))
-
-
-def _distinct(values: np.ndarray) -> int:
-    return len(np.unique(values[~np.isnan(values)]))
 
 
 def _moments(values: np.ndarray) -> tuple[float, float]:

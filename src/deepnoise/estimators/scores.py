@@ -7,11 +7,11 @@ import numpy as np
 from scipy.interpolate import PchipInterpolator
 from scipy.stats import norm
 
-# Evenly spread over the scores.  More follow the ranks of single values: what is a smooth function
-# of the features is none of such scores.
+# Evenly spread over the scores.  With more the curve follows the ranks of single values, and what
+# depends smoothly on a feature does not on its score.
 MAX_KNOTS = 6
-# Of the spread of all: knots that are nearer count as one.
-NEAREST = 1e-6
+# Knots nearer than this share of their spread differ by rounding, and count as one.
+NEAREST = 1e-12
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,17 @@ class Score:
 
     @classmethod
     def learn(cls, column: int, values: np.ndarray) -> "Score":
-        """Φ⁻¹ of the share of values below, equal ones counted half; then mean 0 and sd 1."""
-        values = values[~np.isnan(values)]
+        """Φ⁻¹ of the share of values below, equal ones counted half; then mean 0 and sd 1.
+
+        There are two different values or more, and no NaN.
+        """
         knots, counts = np.unique(values, return_counts=True)
         scores = norm.ppf((np.cumsum(counts) - counts / 2) / len(values))
         if len(knots) > MAX_KNOTS:
             few = np.unique(np.searchsorted(scores, np.linspace(scores[0], scores[-1], MAX_KNOTS)))
             knots, scores = knots[few], scores[few]
-        apart = np.diff(knots, prepend=-np.inf) > NEAREST * (knots[-1] - knots[0])
+        steps = np.round((knots - knots[0]) / (NEAREST * (knots[-1] - knots[0])))
+        _, apart = np.unique(steps, return_index=True)
         found = cls(column, tuple(knots[apart].tolist()), tuple(scores[apart].tolist()))
         seen = found.apply(values)
         scores = (np.array(found.scores) - seen.mean()) / seen.std()

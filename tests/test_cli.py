@@ -88,6 +88,15 @@ def test_missing_features_and_unseen_levels(tmp_path):
     result = run("predict", tmp_path / "model", tmp_path / "test.csv")
     assert "green" in result.stderr
     assert np.isfinite(pd.read_csv(io.StringIO(result.stdout))).all(axis=None)
+    of_whole_rows = {"influence", "heatmap"}
+    for rows, whole, names in ((test, TEST_ROWS - 2, of_whole_rows), (test[:1], 0, set())):
+        rows.to_csv(tmp_path / "some.csv", index=False)
+        result = run("plot", tmp_path / "model", tmp_path / "some.csv", "--out", tmp_path / "p")
+        assert result.exit_code == 0, result.output
+        assert f"{whole} rows without missing values" in result.stderr
+        drawn = {path.stem for path in (tmp_path / "p").iterdir()}
+        assert drawn == {"ridge", "fan", "trace", "rank", "calibration", "sharpness"} | names
+        shutil.rmtree(tmp_path / "p")
 
 
 def test_censored_outcomes(tmp_path):

@@ -51,10 +51,12 @@ def pictures(
     model: Any, X: Any, y: Any, feature: str | None, outcome: str
 ) -> dict[str, Callable[[], Any]]:
     """Names of files, and how to draw each."""
-    from .. import plots
+    import numpy as np
 
-    density, influence = model.predict_density(X), model.influence(X)
-    chosen = heatmap_feature(model, X, influence, feature)
+    from .. import plots
+    from ..estimators.table import take, whole_rows
+
+    density, whole = model.predict_density(X), whole_rows(model, X)
     labels = [f"row {n}" for n in range(1, len(density) + 1)]
     values = model.predictive_functionals()
     worst = {name: values[name] for name in model.diagnostics_.worst(6) or list(values)[:6]}
@@ -63,13 +65,18 @@ def pictures(
         "fan": lambda: plots.fan(density, y, ylabel=outcome),
         "trace": lambda: plots.trace(worst),
         "rank": lambda: plots.rank(worst),
-        "influence": lambda: plots.influence_bars(influence, model.units_.x.scale),
     }
-    if chosen is not None:
-        grid = span(X, chosen)
-        jobs["heatmap"] = lambda: plots.density_heatmap(
-            model, grid, chosen, X, y, xlabel=str(chosen), ylabel=outcome
-        )
+    if len(whole):
+        few, seen = take(X, whole), None if y is None else np.asarray(y)[whole]
+        influence = model.influence(few)
+        jobs["influence"] = lambda: plots.influence_bars(influence, model.units_.x.scale)
+        chosen = heatmap_feature(model, few, influence, feature)
+        if chosen is not None:
+            jobs["heatmap"] = lambda: plots.density_heatmap(
+                model, span(few, chosen), chosen, few, seen, xlabel=str(chosen), ylabel=outcome
+            )
+    if len(whole) < len(density):
+        click.echo(f"heat map and influence: {len(whole)} rows without missing values", err=True)
     if y is not None:
         jobs["calibration"] = lambda: plots.calibration(density, y)
         jobs["sharpness"] = lambda: plots.sharpness(density, y)

@@ -57,3 +57,15 @@ class TableInputs:
         check_is_fitted(self)
         X = self._checked(self.encoder_.select(X), reset=False)
         return self.units_.x.apply(self._encoded(self.encoder_, X))
+
+
+def whole_rows(model: Any, X: Any) -> np.ndarray:
+    """Places of rows in which nothing that the model needs is missing."""
+    return np.flatnonzero(~np.isnan(model._rows(X)).any(axis=1))
+
+
+def take(X: Any, rows: np.ndarray) -> Any:
+    """Some rows of an array, a pandas or a polars frame."""
+    if hasattr(X, "iloc"):
+        return X.iloc[rows].reset_index(drop=True)
+    return X[rows] if hasattr(X, "columns") else np.asarray(X)[rows]

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..estimators.table import take, whole_rows
 from ..prediction.mixture import GaussianMixture
 
 # A page is read by people: more rows would cost minutes and change no sentence.
@@ -52,7 +53,7 @@ class Case:
 
     def details(self) -> np.ndarray:
         """Places of rows without gaps for what is expensive, evenly spaced."""
-        whole = np.flatnonzero(~np.isnan(self.model._rows(self.X)).any(axis=1))
+        whole = whole_rows(self.model, self.X)
         places = np.linspace(0, len(whole) - 1, min(len(whole), DETAIL_ROWS)).round().astype(int)
         return whole[places]
 
@@ -93,13 +94,6 @@ def judged_rows(total: int, most: int, show: tuple[int, ...]) -> np.ndarray:
         return np.arange(total)
     drawn = np.random.default_rng(SEED).choice(total, most, replace=False)
     return np.union1d(drawn, np.array(show, int) - 1)
-
-
-def take(X: Any, rows: np.ndarray) -> Any:
-    """Some rows of an array, a pandas or a polars frame."""
-    if hasattr(X, "iloc"):
-        return X.iloc[rows].reset_index(drop=True)
-    return X[rows] if hasattr(X, "columns") else np.asarray(X)[rows]
 
 
 def outcomes(y: ArrayLike, total: int) -> np.ndarray:

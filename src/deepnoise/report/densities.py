@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
+from ..estimators.table import take
 from . import svg
-from .case import Case, take
+from .case import Case
 from .words import number, percent
 
 LEVEL = 0.9

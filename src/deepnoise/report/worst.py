@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from .case import Case, take
+from ..estimators.table import take
+from .case import Case
 from .words import number, percent
 
 MOST = 10

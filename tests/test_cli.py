@@ -97,6 +97,8 @@ def test_missing_features_and_unseen_levels(tmp_path):
         drawn = {path.stem for path in (tmp_path / "p").iterdir()}
         assert drawn == {"ridge", "fan", "trace", "rank", "calibration", "sharpness"} | names
         shutil.rmtree(tmp_path / "p")
+    bad = run("plot", tmp_path / "model", tmp_path / "some.csv", "--out", "p", "--feature", "no")
+    assert "--feature: 'no' is no column of numbers" in bad.stderr
 
 
 def test_censored_outcomes(tmp_path):
@@ -154,6 +156,9 @@ def test_a_model_without_column_names(tmp_path):
     assert np.allclose(found["mean"], made.predict(X))
     message = error(run("predict", tmp_path / "model", data), 2)
     assert "4 columns without names, there are 5" in message
+    drawn = run("plot", tmp_path / "model", data, "--target", "y", "--out", tmp_path / "p")
+    assert drawn.exit_code == 0, drawn.output
+    assert (tmp_path / "p" / "heatmap.png").exists()
 
 
 def test_score(home):

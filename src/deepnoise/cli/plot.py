@@ -56,6 +56,10 @@ def pictures(
     from .. import plots
     from ..estimators.table import take, whole_rows
 
+    columns = number_columns(model, X)
+    if feature is not None and feature not in columns:
+        raise BadInput(f"--feature: {feature!r} is no column of numbers of the model")
+    candidates = {feature: columns[feature]} if feature else columns
     density, whole = model.predict_density(X), whole_rows(model, X)
     labels = [f"row {n}" for n in range(1, len(density) + 1)]
     values = model.predictive_functionals()
@@ -70,7 +74,7 @@ def pictures(
         few, seen = take(X, whole), None if y is None else np.asarray(y)[whole]
         influence = model.influence(few)
         jobs["influence"] = lambda: plots.influence_bars(influence, model.units_.x.scale)
-        chosen = heatmap_feature(model, few, influence, feature)
+        chosen = heatmap_feature(model, few, influence, candidates)
         if chosen is not None:
             jobs["heatmap"] = lambda: plots.density_heatmap(
                 model, span(few, chosen), chosen, few, seen, xlabel=str(chosen), ylabel=outcome
@@ -83,21 +87,20 @@ def pictures(
     return jobs
 
 
-def heatmap_feature(model: Any, X: Any, influence: Any, feature: str | None) -> Any:
-    """The column asked for, or the number that moves the mean most; None if no column varies."""
+def number_columns(model: Any, X: Any) -> dict[str, Any]:
+    """Names of the columns of numbers, and what finds each in X: its name or its number."""
+    known, named = enumerate(model.encoder_.columns), hasattr(X, "columns")
+    return {c.name: c.name if named else j for j, c in known if c.levels is None}
+
+
+def heatmap_feature(model: Any, X: Any, influence: Any, columns: dict[str, Any]) -> Any:
+    """Of these columns that which moves the mean most; None if none varies."""
     import numpy as np
 
-    columns = [column.name for column in model.encoder_.columns if column.levels is None]
-    if feature is not None and feature not in columns:
-        raise BadInput(f"--feature: {feature!r} is no column of numbers of the model")
     strength = influence.mean.mean * np.array(model.units_.x.scale)
     ranked = sorted(zip(strength, influence.names, strict=True), reverse=True)
-    wanted = [feature] if feature else [name for _, name in ranked if name in columns]
-    for name in wanted:
-        column = name if hasattr(X, "columns") else columns.index(name)
-        if span(X, column).size > 1:
-            return column
-    return None
+    places = [columns[name] for _, name in ranked if name in columns]
+    return next((place for place in places if span(X, place).size > 1), None)
 
 
 def span(X: Any, column: Any) -> Any:

@@ -10,7 +10,7 @@ PY  := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-browser bench lint format docs examples clean FORCE
+.PHONY: help demo test test-slow test-conformance test-browser bench lint format docs examples licences release-check clean FORCE
 .DELETE_ON_ERROR:
 
 help:  ## list the commands
@@ -24,6 +24,9 @@ test: $(VENV)/.installed-dev  ## the tests that take seconds each
 
 test-slow: $(VENV)/.installed-dev  ## the statistical tests that take minutes
 	@$(PY) -m pytest -n $(TEST_JOBS) -m slow $(PYTEST_ARGS)
+
+test-conformance: $(VENV)/.installed-dev  ## scikit-learn's own checks of the baselines (ours are in test-slow)
+	@$(PY) -m pytest -n $(TEST_JOBS) -m conformance tests/estimators $(PYTEST_ARGS)
 
 test-browser: $(VENV)/.installed-browser  ## the pages in a real Chromium, installed where that is possible
 	@sh tests/browser/install_chromium.sh
@@ -43,11 +46,17 @@ format: $(VENV)/.installed-dev  ## let ruff rewrite what it can
 	@$(PY) -m ruff format .
 
 docs: $(VENV)/.installed-docs  ## build the pages into site/, offline
-	@$(PY) -m mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet
 	@echo "docs: site/index.html"
 
-examples: $(VENV)/.installed-demo  ## run examples/ and write what they show to docs/examples/
+examples: $(VENV)/.installed-dev  ## run examples/ and write what they show to docs/gallery/
 	@$(PY) examples/render.py
+
+licences: $(VENV)/.installed-all  ## write LICENSES-DEPENDENCIES.md from what is installed
+	@$(PY) release/licences.py
+
+release-check: $(VENV)/.home  ## build wheel and sdist, install and use both with every Python found
+	@$(PY) release/release_check.py $(if $(STRICT),--strict)
 
 clean:  ## remove the environment, caches and outputs
 	@rm -rf $(VENV) demo site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

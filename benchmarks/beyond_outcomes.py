@@ -1,4 +1,4 @@
-"""The pictures and numbers of docs/beyond_outcomes.md.
+"""The pictures and numbers of docs/how_to/several_outcomes.md.
 
 PYTHONPATH=src python benchmarks/beyond_outcomes.py --out docs/images [conditional linnerud ...]
 """
@@ -120,7 +120,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("docs/images"))
     chosen = parser.parse_args()
     for name in chosen.names:
-        PICTURES[name]().savefig(chosen.out / f"outcomes-{name}.png", dpi=110)
+        PICTURES[name]().savefig(chosen.out / f"outcomes-{name}.png", dpi=220)
 
 
 if __name__ == "__main__":

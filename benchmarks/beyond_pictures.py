@@ -10,29 +10,34 @@ import beyond_classes
 import beyond_missing
 import beyond_survival
 from beyond_shared import Found, by_split
-from deepnoise.plots.style import BLUE, CHAINS, GREEN, GREY, ORANGE, paper_style
+from deepnoise.plots.style import BLUE, CHAINS, GREEN, GREY, INK, ORANGE, paper_style
 
-COLOURS = (BLUE, GREY, ORANGE, GREEN)
+# Shapes too: grey and green look alike to many.
+LOOKS = ((BLUE, "o"), (INK, "s"), (ORANGE, "^"), (GREEN, "D"))
+MARKERS = "os^Dv*"
+DPI = 220
 
 
 def draw(found: Found, folder: Path) -> None:
     for picture in (missing, censored, classes):
         figure = picture(found)
         path = folder / f"{picture.__name__}.png"
-        figure.savefig(path, dpi=110, metadata={"Software": None})
+        figure.savefig(path, dpi=DPI, metadata={"Software": None})
         print(f"\n{path}: {path.stat().st_size / 1000:.0f} kB")
 
 
 def dots(axis, rows: dict[tuple, np.ndarray], methods, column: int) -> None:
     """Every split a dot, their mean a larger one, methods side by side."""
     names = list(dict.fromkeys(name for name, _ in rows))
-    for m, (method, colour) in enumerate(zip(methods, COLOURS, strict=False)):
+    for m, (method, (colour, marker)) in enumerate(zip(methods, LOOKS, strict=False)):
         shift = 0.6 / len(methods) * (m - (len(methods) - 1) / 2)
         for place, name in enumerate(names):
             values = rows[name, method][:, column]
-            axis.plot(np.full(len(values), place + shift), values, ".", color=colour, alpha=0.4)
+            look = {"color": colour, "marker": marker, "ms": 2.5, "ls": "", "alpha": 0.4}
+            axis.plot(np.full(len(values), place + shift), values, **look)
         means = [rows[name, method][:, column].mean() for name in names]
-        axis.plot(np.arange(len(names)) + shift, means, "o", color=colour, label=method)
+        look = {"color": colour, "marker": marker, "ms": 5, "ls": ""}
+        axis.plot(np.arange(len(names)) + shift, means, label=method, **look)
     axis.set_xticks(range(len(names)), [name.replace("_", "\n") for name in names])
 
 
@@ -48,12 +53,13 @@ def missing(found: Found):
     dots(axes[0], by_split(found, "missing", beyond_missing.METHODS), beyond_missing.METHODS, 0)
     axes[0].set(title="30 % of inputs deleted", ylabel="negative log likelihood")
     room_for_legend(axes[0])
-    for ((name,), part), colour in zip(
-        beyond_missing.of_ours(found, "widths").items(), CHAINS, strict=False
+    for ((name,), part), colour, marker in zip(
+        beyond_missing.of_ours(found, "widths").items(), CHAINS, MARKERS, strict=False
     ):
         wide, covered = np.moveaxis(part.mean(0), -1, 0)
-        axes[1].plot(beyond_missing.SHARES, wide / wide[0], "o-", color=colour, label=name)
-        axes[2].plot(beyond_missing.SHARES, covered, "o-", color=colour)
+        look = {"color": colour, "marker": marker, "ms": 4}
+        axes[1].plot(beyond_missing.SHARES, wide / wide[0], label=name, **look)
+        axes[2].plot(beyond_missing.SHARES, covered, **look)
     axes[1].set(title="width of 90 % intervals", ylabel="times that of whole rows", ylim=(0, None))
     axes[2].set(title="their coverage", ylim=(0.5, 1))
     axes[2].axhline(0.9, color=GREY, lw=0.7)

@@ -99,7 +99,7 @@ def noises_of(state, data):
 
 def gradient(_, state, data):
     noises = noises_of(state, data)
-    position = interweave.to_position(state.gibbs.theta)
+    position = interweave.to_position(state.gibbs.theta, state.gibbs.scales)
     density = lambda p: interweave.log_density(p, noises, data.x, data.y, data.prior, H)  # noqa: E731
     return jax.value_and_grad(density)(position)
 

@@ -13,7 +13,7 @@ import numpy as np
 METRICS = ("rmse", "nll", "crps", "coverage95", "wepi95")
 SETS = ("yacht", "boston", "energy", "concrete", "wine", "kin8nm", "power", "naval", "protein")
 WORDS = {
-    "start": "gradient start",
+    "start": "start",
     "posterior": "draws",
     "guarded": "and guard",
     "stacked": "and stacked chains",

@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.optimize import nnls
 
+# Of a move in the ledgers that the prices were fitted to.
 LEAPFROGS = 20
 CONSTANT = "Gram matrix of x"
 AXES = ("N", "P", "K", "L", "Q", "C")
@@ -99,7 +100,7 @@ def exponents(timings: Iterable[Timing], base: Size) -> dict[str, tuple[list[int
     return found
 
 
-def bytes_a_sweep(size: Size, sampler: str) -> dict[str, int]:
+def bytes_a_sweep(size: Size, sampler: str, leapfrogs: int = LEAPFROGS) -> dict[str, int]:
     """Bytes of a chain that its devices add up, as the sums of Algorithm 1 and the move have them.
 
     Sums of squares and Gram matrices are float64, gradients float32.  One number keeps the
@@ -117,7 +118,7 @@ def bytes_a_sweep(size: Size, sampler: str) -> dict[str, int]:
     }
     if sampler == "interweaved":
         slopes = crosses + hidden + (hidden - size.K) + size.Q**2
-        found["gradients"] = (LEAPFROGS + 1) * (4 * slopes + 8)
+        found["gradients"] = (leapfrogs + 1) * (4 * slopes + 8)
     return found
 
 

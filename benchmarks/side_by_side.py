@@ -77,12 +77,12 @@ def draw_picture(rows: list[dict], title: str, clock: str, path: Path) -> None:
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    from deepnoise.plots.style import CHAINS, GREY, STYLE
+    from deepnoise.plots.style import CHAINS, GREY, INK, STYLE
 
     with mpl.rc_context(STYLE):
         figure, axes = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
         labels = dict.fromkeys(row["method"] for row in rows)
-        for label, colour, marker in zip(labels, (*CHAINS, GREY), "osD^vP*", strict=False):
+        for label, colour, marker in zip(labels, (*CHAINS, GREY, INK), "osD^vP*X", strict=False):
             mine = [row for row in rows if row["method"] == label]
             points = [row["seconds"] for row in mine], [row["nll"] for row in mine]
             axes.plot(*points, color=colour, marker=marker, markersize=5, label=label)
@@ -90,7 +90,7 @@ def draw_picture(rows: list[dict], title: str, clock: str, path: Path) -> None:
         axes.set(xlabel=f"{clock} seconds, compilation apart", ylabel="test NLL", title=title)
         axes.xaxis.set_major_formatter("{x:g}")
         figure.legend(loc="outside right center")
-        figure.savefig(path, dpi=100)
+        figure.savefig(path, dpi=200)
 
 
 def main() -> None:

@@ -163,6 +163,8 @@ METHODS = (
         _ours("ngboost"),
         tuple({"estimators": n} for n in (50, 200, 800)),
     ),
+    # Compiled anew at every fit: its seconds include it.
+    Method("BDE", "bde", _ours("bde"), _chains((500, 100), (2000, 400), (5000, 1000))),
     Method(
         "ensemble (PyTorch)",
         "torch",

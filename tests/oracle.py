@@ -1,5 +1,7 @@
 """Small models drawn at random, for tests that compare against the joint density."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 
@@ -13,6 +15,7 @@ from deepnoise.model.activation import (
     piecewise_linear,
     relu,
 )
+from deepnoise.model.gamma import Gamma
 from deepnoise.model.inverse_gamma import InverseGamma
 from deepnoise.model.network import Prior, sample_prior, simulate
 
@@ -42,9 +45,16 @@ def proper_prior(widths, dtype=float, a=3.0, b=2.0) -> Prior:
     )
 
 
+def with_scales(prior: Prior) -> Prior:
+    """The prior with learnt scales, whose laws differ."""
+    law = lambda a, rate: Gamma(jnp.asarray(a, float), jnp.asarray(rate, float))
+    weight = tuple(law(2.5 + 0.5 * l, 2.0) for l in range(len(prior.weight)))
+    return replace(prior, noise_scale=law(3.0, 4.0), weight_scale=weight)
+
+
 def random_model(key, widths, h, rows=5, dtype=float):
     """(state, x, y, prior): a draw of everything from the model."""
-    prior = proper_prior(widths, dtype)
+    prior = with_scales(proper_prior(widths, dtype))
     key_x, key_theta, key_rows = jax.random.split(key, 3)
     x = jax.random.normal(key_x, (rows, widths[0]), dtype)
     theta, scales = sample_prior(key_theta, prior, widths, dtype)

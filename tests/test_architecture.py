@@ -1,4 +1,4 @@
-"""The rules of the house (docs/architecture.md), enforced on the source as text."""
+"""The rules of the house (docs/contributing/architecture.md), enforced on the source as text."""
 
 import ast
 import subprocess
@@ -115,7 +115,7 @@ def test_only_the_command_line_prints(path):
 @pytest.mark.parametrize("path", PYTHON_FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_files_and_functions_stay_small(path):
     text = path.read_text(encoding="utf-8")
-    assert len(text.splitlines()) < MAX_FILE_LINES
+    assert len(text.splitlines()) - docstring_lines(ast.parse(text)) < MAX_FILE_LINES
     functions = (ast.FunctionDef, ast.AsyncFunctionDef)
     long = {
         node.name: size
@@ -123,6 +123,13 @@ def test_files_and_functions_stay_small(path):
         if isinstance(node, functions) and (size := code_lines(node)) > MAX_FUNCTION_LINES
     }
     assert not long
+
+
+def docstring_lines(tree: ast.Module) -> int:
+    """Lines of all docstrings: what is explained at length is not therefore two ideas."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    texts = [ast.get_docstring(n, clean=False) for n in ast.walk(tree) if isinstance(n, documented)]
+    return sum(text.count("\n") + 1 for text in texts if text)
 
 
 def code_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
@@ -162,6 +169,11 @@ def test_public_names_agree_and_import_is_light():
         "assert 'jax' not in sys.modules and 'numpy' not in sys.modules;"
         "assert set(deepnoise._HOME) == set(deepnoise.__all__)"
     )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_predicting_loads_no_sampler_of_others():
+    code = "import sys, deepnoise.estimators.files; assert 'blackjax' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 

@@ -4,6 +4,7 @@ import errno
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,7 +16,6 @@ from PIL import Image
 
 from deepnoise import BDeepNoiseRegressor, load
 from deepnoise.cli import main
-from deepnoise.cli.progress import describe, duration
 from tests.cli_toy import ROWS, SETTINGS, TEST_ROWS, error, fit, home, predicted, run, table
 
 __all__ = ["home"]
@@ -101,32 +101,6 @@ def test_missing_features_and_unseen_levels(tmp_path):
     assert "--feature: 'no' is no column of numbers" in bad.stderr
 
 
-def test_censored_outcomes(tmp_path):
-    train = table(ROWS, 0)
-    train = train.assign(most=train["y"].where(train["y"] < 55), y=train["y"].clip(upper=55))
-    train.to_csv(tmp_path / "train.csv", index=False)
-    result = fit(tmp_path / "train.csv", tmp_path / "model", "--upper", "most", "--quiet")
-    assert result.exit_code == 0, result.output
-    window = load(tmp_path / "model")._seen
-    assert np.isinf(window.upper).sum() == (train["y"] == 55).sum()
-
-
-@pytest.mark.parametrize(
-    ("columns", "message"),
-    [
-        ({"most": -99.0}, "row 1: 'y' exceeds 'most'"),
-        ({"y": np.nan, "most": np.nan}, "'y' and 'most' are empty in every row"),
-        ({"y": np.inf, "most": np.inf}, "'y' and 'most' are empty in every row"),
-        ({"most": "x"}, "column 'most', row 1 holds 'x', not a number"),
-        ({"most": 99.0, "size": np.nan}, "all values of column 'size' are missing; drop it"),
-    ],
-)
-def test_bad_windows_and_empty_columns(columns, message, tmp_path):
-    table(ROWS, 0).assign(**columns).to_csv(tmp_path / "wrong.csv", index=False)
-    wrong = fit(tmp_path / "wrong.csv", tmp_path / "model", "--upper", "most", "--quiet")
-    assert message in error(wrong, 2)
-
-
 def test_predict_through_pipes_and_parquet(home, tmp_path):
     straight = predicted(home / "model", home / "test.csv")
     piped = run("predict", home / "model", "-", input=(home / "test.csv").read_bytes())
@@ -172,17 +146,27 @@ def test_score(home):
 def test_diagnose(home):
     result = run("diagnose", home / "model")
     assert "2 chains of 10 draws" in result.stdout
-    assert len(result.stdout.splitlines()) == 13
+    table, said = result.stdout.splitlines()[:11], result.stdout.splitlines()[11:]
+    assert re.match(r"log density, row \d+ ", table[-1])
+    assert said[-1].startswith("next: deepnoise resume")
     found = json.loads(run("diagnose", home / "model", "--json").stdout)
     assert len(found["rows"]) == 3 * ROWS
-    assert len(run("diagnose", home / "model", "--all").stdout.splitlines()) == 3 * ROWS + 3
+    assert len(run("diagnose", home / "model", "--all").stdout.splitlines()) == 3 * ROWS + 4
 
 
 def test_influence(home):
     rows = json.loads(run("influence", home / "model", home / "test.csv", "--json").stdout)
-    assert {row["feature"] for row in rows} == {"size", "age", "colour=blue", "colour=red"}
-    assert rows == sorted(rows, key=lambda row: -row["per_sd"])
-    assert "size" in run("influence", home / "model", home / "test.csv").stdout
+    names = [row["column"] for row in rows]
+    assert sorted(names) == ["age", "colour", "colour=blue", "colour=red", "size"]
+    assert names.index("colour=blue") == names.index("colour") + 1
+    columns = [row for row in rows if row["size"] is not None]
+    assert columns == sorted(columns, key=lambda row: -row["size"])
+    for row in columns:
+        assert row["clear"] == (row["size"] > row["floor"])
+        assert (row["direction"] is None) == (row["column"] == "colour")
+    text = run("influence", home / "model", home / "test.csv").stdout
+    noise = [line for line in text.splitlines() if "not distinguishable from noise" in line]
+    assert len(noise) == sum(not row["clear"] for row in rows)
 
 
 def test_plot(home, tmp_path):
@@ -200,7 +184,7 @@ def test_plot(home, tmp_path):
 
 
 def test_resume_equals_a_longer_fit(home, model, tmp_path):
-    assert "10 draws a chain already" in error(run("resume", model), 2)
+    assert "already has 10 draws per chain" in error(run("resume", model), 2)
     summary = json.loads(run("resume", model, "--draws", 14, "--json").stdout)
     assert summary["draws"] == 14
     whole = tmp_path / "whole"
@@ -272,15 +256,6 @@ def test_a_full_disk_costs_nothing(home, model, tmp_path, monkeypatch):
         assert "No space left" in error(fit(home / "train.csv", tmp_path / "new"), 1)
     assert not (tmp_path / "new").exists()
     assert predicted(model, home / "test.csv") == before
-
-
-def test_progress_says_how_long():
-    assert (
-        describe(250, 400, 75.0, 50, 1.021) == "sampling 250/400 sweeps, 75/s, 2 s left, R-hat 1.02"
-    )
-    assert describe(1, 400, 0.0, 0, None) == "warm-up 1/400 sweeps"
-    assert describe(400, 400, 0.25, 10, None) == "sampling 400/400 sweeps, 4 s a sweep"
-    assert [duration(s) for s in (3, 300, 30000)] == ["3 s", "5 min", "8.3 h"]
 
 
 def test_demo(tmp_path):

@@ -27,7 +27,7 @@ TABLES = {
     "empty": ("", "is empty"),
     "blank lines": ("\n\n", "is empty"),
     "header only": ("id,size,y\n", "has no rows"),
-    "one row": ("id,size,y\na,1,2\n", "has one row: at least two are needed"),
+    "one row": ("id,size,y\na,1,2\n", "has only one row; at least two are needed"),
     "target only": ("id,y\na,1\nb,2\n", "has no columns but the target"),
     "no target": ("id,size\na,1\nb,2\n", "no column 'y'; there are 'id', 'size'"),
     "no id": ("size,y\n1,2\n2,3\n", "--drop: data.csv has no column 'id'"),
@@ -69,6 +69,14 @@ def test_tables_that_cannot_be_predicted(case, home, tmp_path):
     out = tmp_path / "out.csv"
     assert message in error(run("predict", home / "model", tmp_path / "new.csv", "--out", out), 2)
     assert not out.exists()
+
+
+@pytest.mark.parametrize("name", ["x.xlsx", "x.csv.gz", "x.json"])
+def test_tables_of_other_formats_are_refused_before_the_work(name, home, tmp_path):
+    found = error(run("predict", tmp_path / "none", home / "test.csv", "--out", tmp_path / name), 2)
+    ending = name[name.rindex(".") :]
+    assert found.endswith(f"{name}: tables are written as .csv or .parquet, not as {ending}")
+    assert not (tmp_path / name).exists()
 
 
 def test_extra_columns_may_be_kept(home, tmp_path):
@@ -127,7 +135,7 @@ def test_outputs_that_cannot_be_written(home, tmp_path):
     assert "no such folder" in error(run("predict", model, test, "--out", below), 2)
     assert "Not a directory" in error(fit(home / "train.csv", below), 1)
     assert "exists: --force" in error(fit(home / "train.csv", taken), 2)
-    assert "is no model" in error(fit(home / "train.csv", taken, "--force"), 2)
+    assert "is not a model" in error(fit(home / "train.csv", taken, "--force"), 2)
     assert "Not a directory" in error(run("plot", model, test, "--out", below), 1)
     assert taken.read_text() == "precious"
 

@@ -38,7 +38,7 @@ MISTAKES = {
         "--process-id: the last of 2 processes is 1",
     ),
     "none": (["--processes=0"], "'0' is neither a whole number above 0 nor 'auto'"),
-    "devices": (["--devices=4000"], "devices: 4000 were asked for"),
+    "devices": (["--devices=4000"], "devices=4000, but this process has"),
 }
 
 

@@ -9,14 +9,17 @@ import pytest
 from tests.test_docs import shrunk
 
 ROOT = Path(__file__).resolve().parents[1]
+GALLERY = ROOT / "docs" / "gallery"
+PICTURE = re.compile(r"!\[.+?\]\((.*?)\)")
 spec = importlib.util.spec_from_file_location("render", ROOT / "examples" / "render.py")
 render = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(render)
 
 
 def toy(name: str) -> str:
-    """The script with a tiny estimator."""
+    """The script with a tiny estimator and few rows."""
     source = (ROOT / "examples" / f"{name}.py").read_text("utf-8")
+    source = source.replace("subjects=600", "subjects=30").replace("480", "24")
     return "from tests.test_docs import TOYS\n\nglobals().update(TOYS)\n" + shrunk(source)
 
 
@@ -24,22 +27,29 @@ def toy(name: str) -> str:
 @pytest.mark.parametrize("name", render.NAMES)
 def test_examples_run(name, tmp_path):
     page = render.page(name, toy(name), tmp_path)
-    pictures = re.findall(r"!\[.*?\]\((.*?)\)", page)
-    assert pictures
-    assert sorted(pictures) == sorted(path.name for path in tmp_path.iterdir())
-    assert "tinyRegressor(" in page
+    assert PICTURE.findall(page) == [f"{name}.png"] == [path.name for path in tmp_path.iterdir()]
+    assert "tiny" in page
     assert "```text" in page
 
 
 @pytest.mark.parametrize("name", render.NAMES)
 def test_pages_are_of_these_scripts(name):
     source = (ROOT / "examples" / f"{name}.py").read_text("utf-8")
-    page = (ROOT / "docs" / "examples" / f"{name}.md").read_text("utf-8")
+    page = (GALLERY / f"{name}.md").read_text("utf-8")
     for cell in render.cells(source):
-        assert cell.text in page
+        text, alt = render.words(cell.text)
+        assert text in page
         assert cell.code in page
-    for picture in re.findall(r"!\[.*?\]\((.*?)\)", page):
-        assert (ROOT / "docs" / "examples" / picture).stat().st_size < 200_000
+        assert f"![{alt}]" in page or not alt
+    (picture,) = PICTURE.findall(page)
+    assert (GALLERY / picture).stat().st_size < 400_000
+
+
+def test_the_gallery_shows_all():
+    index = (GALLERY / "index.md").read_text("utf-8")
+    for name in render.NAMES:
+        assert f"{name}.png" in index
+        assert f"({name}.md)" in index
 
 
 def test_cells():
@@ -49,3 +59,15 @@ def test_cells():
         ("more", "a"),
     ]
     assert render.run("a = 2\nprint(a)\na + 1", {}) == ("2\n", 3)
+    assert render.words("text\n\n<!-- alt: a\nb -->") == ("text", "a b")
+
+
+def test_output_is_put_below_the_code(tmp_path):
+    spec = importlib.util.spec_from_file_location("refresh", ROOT / "examples" / "refresh.py")
+    refresh = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(refresh)
+    code, command = "```python\nprint(1)\n```\n\n", "text\n\n```bash\necho 2\n```\n\n"
+    page = f"{code}```text\nold\n```\n\n{command}end\n"
+    new = f"{code}```text\n1\n```\n\n{command}```text\n2\n```\n\nend\n"
+    assert refresh.refreshed(page) == new
+    assert refresh.refreshed(new) == new

@@ -9,7 +9,7 @@ import sklearn
 
 from deepnoise import BDeepNoiseRegressor, GaussianMixture
 from deepnoise.estimators.progress import in_notebook, reporting
-from tests.report.pages import EVIL, fitted, parsed
+from tests.report.pages import EVIL, fitted, parsed, table
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +59,29 @@ def test_texts_are_escaped():
 
     assert EVIL not in notebook.facts(EVIL, [(EVIL, EVIL)])
     assert EVIL not in notebook.table(EVIL, [EVIL], [[EVIL, "<b>curve</b>"]])
+
+
+def test_diagnostics_influence_and_decompose(model):
+    X = table(12, 1)[0]
+    found = model.diagnostics_, model.influence(X), model.decompose(X)
+    heads = ("R-hat", "noise reaches", "epistemic")
+    for value, head in zip(found, heads, strict=True):
+        page = parsed(value._repr_html_())
+        assert not page.broken
+        assert head in page.text
+        assert EVIL not in value._repr_html_()
+        plain = repr(value)
+        assert head in plain
+        assert "array(" not in plain
+        assert 3 < len(plain.splitlines()) <= 14
+        assert max(map(len, plain.splitlines()[1:])) < 200
+    assert found[0].verdict in repr(found[0])
+    assert found[0].advice in repr(found[0])
+    assert found[0].worst(1)[0] in repr(found[0]).splitlines()[2]
+    share = found[2].epistemic[0] / (found[2].epistemic[0] + found[2].aleatoric[0])
+    first = repr(found[2]).splitlines()[2]
+    assert first.startswith("1 ")
+    assert f"{100 * share:.1f} %" in first
 
 
 class Handle:

@@ -14,7 +14,8 @@ from PIL import Image
 from deepnoise import GaussianMixture, plots
 from deepnoise.plots.heatmap import profile
 from deepnoise.prediction.credible import Band
-from deepnoise.prediction.influence import Influence
+from deepnoise.prediction.influence import Effects, Influence
+from deepnoise.prediction.levels import LevelEffects
 from tests.estimators.toy import Line
 
 
@@ -29,7 +30,7 @@ def mixture(x):
 def rows(count):
     x = np.linspace(-2, 2, count) if count > 1 else np.zeros(1)
     density = mixture(x)
-    return x, density, density.sample(0, 1)[:, 0]
+    return x, density, density.sample(1, 0)[:, 0]
 
 
 def chains(names=3, shape=(2, 40)):
@@ -37,11 +38,19 @@ def chains(names=3, shape=(2, 40)):
     return {f"mean[{n}]": rng.normal(size=shape) for n in range(names)}
 
 
-def influence(features):
-    mean = np.linspace(1, 2, features)
-    band = Band(mean, 0.5 * mean, 1.5 * mean)
+def influence(features, levels=0):
+    """Every other column passes its floor; the first may be a category."""
+    size = np.linspace(1, 2, features)
+    band = Band(size, 0.5 * size, 1.5 * size)
     names = tuple(f"a feature with a long name, number {j}" for j in range(features))
-    return Influence(names, mean, band, band)
+    signed = np.where(np.arange(features) % 3, size, -size)
+    signed[0] = np.nan if levels else signed[0]
+    floor = np.where(np.arange(features) % 2, 2 * size, 0.5 * size)
+    effects = Effects(size, floor, Band(signed, signed - 0.3, signed + 0.3))
+    each = np.linspace(-1, 1, levels)
+    each = Band(each, each - 0.1, each + 0.1)
+    found = {names[0]: LevelEffects(tuple("abcdefghijklmn"[:levels]), each, each)} if levels else {}
+    return Influence(names, size, band, band, names, effects, effects, found, 0.95)
 
 
 def drawn(figure):
@@ -87,15 +96,37 @@ def test_ridges_are_named_and_few():
     assert [t.get_text() for t in named.axes[0].get_yticklabels()] == ["patient 3", "patient 7"]
 
 
-def test_a_peak_that_is_too_tall_is_cut_and_open_at_its_top():
+def test_every_ridge_has_the_same_height_and_none_is_cut():
     covs = np.array([1.0, 1.0, 1.0, 0.02**2]).reshape(4, 1, 1, 1)
-    figure = plots.ridge(GaussianMixture.of(np.zeros((4, 1, 1)), covs))
-    figure.canvas.draw()
+    figure = plots.ridge(GaussianMixture.of(np.zeros((4, 1, 1)), covs), points=2001)
     axis = figure.axes[0]
-    for row, line in zip(reversed(range(4)), axis.get_lines()[1::2], strict=True):
-        box = line.get_clip_box().transformed(axis.transData.inverted())
-        assert box.y1 == pytest.approx(row + 1.9)
-        assert (line.get_ydata().max() > box.y1) == (row == 3), "the tallest goes through the cut"
+    tops = [line.get_ydata().max() - row for row, line in zip((3, 2, 1, 0), axis.lines[1::2])]
+    assert tops == pytest.approx([1.3] * 4)
+    assert axis.get_ylim()[1] > 3 + 1.3
+    figure.canvas.draw()
+    assert all(line.get_clip_path() is None for line in axis.lines)
+
+
+def test_rows_are_counted_from_one_as_in_files():
+    _, density, _ = rows(5)
+    axis = plots.ridge(density, rows=[0, -1]).axes[0]
+    assert [t.get_text() for t in axis.get_yticklabels()] == ["row 1", "row 5"]
+    figure = plots.trace({"mean[0]": np.zeros((2, 9)), "log_density[11]": np.ones((2, 9))})
+    assert [axis.get_title("left") for axis in figure.axes] == [
+        "mean, row 1",
+        "log density, row 12",
+    ]
+
+
+def test_the_dark_part_of_a_ridge_is_in_pieces_where_the_density_is():
+    density = GaussianMixture.of([[[-3.0], [3.0]]], np.full((1, 2, 1, 1), 0.25))
+    for region, pieces in (("central", 1), ("hdi", 2)):
+        axis = plots.ridge(density, region=region).axes[0]
+        # The whole density, the pieces, and the entry of the legend.
+        assert len(axis.collections) == 1 + pieces + 1
+    assert axis.get_legend_handles_labels()[1] == ["90 % highest density"]
+    two = GaussianMixture.of([[[-3.0], [3.0]]] * 2, np.full((1, 2, 1, 1), 0.25))
+    drawn(plots.density_heatmap(two, [0, 1], region="hdi"))
 
 
 def test_a_fan_with_repeated_places():
@@ -117,12 +148,24 @@ def test_ranks_of_equal_chains_are_flat():
     assert np.allclose(heights, 1)
 
 
-@pytest.mark.parametrize("features", [1, 5, 60])
-def test_influence(features):
-    figure = plots.influence_bars(influence(features))
+@pytest.mark.parametrize(("features", "levels"), [(1, 0), (5, 3), (60, 14)])
+def test_influence(features, levels):
+    figure = plots.influence_bars(influence(features, levels), outcome="price")
     drawn(figure)
-    assert len(figure.axes[0].get_yticklabels()) == min(features, 20)
-    drawn(plots.influence_bars(influence(features), scale=np.full(features, 2.0)))
+    assert figure.axes[1].get_xlabel().startswith("change of price")
+    assert "95 % interval" in figure.axes[1].get_title("left")
+    # Of twenty columns the strongest are drawn: of sixty the category is not among them.
+    shown = min(levels, 8) if features <= 20 else 0
+    assert len(figure.axes[0].get_yticklabels()) == min(features, 20) + shown
+
+
+def test_columns_below_the_floor_are_hatched_and_called_noise():
+    figure = plots.influence_bars(influence(5))
+    bars = [p for p in figure.axes[0].patches if p.get_width() > 0]
+    hatched = {round(p.get_width(), 2) for p in bars if p.get_hatch()}
+    assert hatched == {1.25, 1.75}
+    labels = figure.axes[0].get_legend_handles_labels()[1]
+    assert "not distinguishable from noise" in labels
 
 
 def test_calibration_covers_what_it_should():
@@ -138,13 +181,25 @@ def test_heatmap_of_an_estimator():
     model = Line().fit(X, y)
     figure = plots.density_heatmap(model, grid, "a", X, y)
     drawn(figure)
-    assert figure.axes[0].get_xlabel() == "a"
+    assert figure.axes[0].get_xlabel() == "a\n(others at medians or commonest values)"
+    slices = profile(X, "a", X["a"].to_numpy())
+    moved = y - model.predict(X) + model.predict(slices)
+    dots = figure.axes[0].collections[-1].get_offsets()
+    assert np.allclose(dots, np.column_stack([X["a"], moved]))
+    assert not np.allclose(dots[:, 1], y)
+    assert "rows, moved to this slice" in figure.axes[0].get_legend_handles_labels()[1]
+    numbers = X[["a"]].assign(b=rng.normal(size=30))
+    figure = plots.density_heatmap(Line().fit(numbers, y), grid, "a", numbers)
+    assert figure.axes[0].get_xlabel() == "a\n(other columns at their medians)"
     held = profile(X, 0, grid)
     assert set(held["b"]) == {"v"}
     assert np.array_equal(held["a"], grid)
     alone = Line().fit(X[["a"]].to_numpy(), y)
     drawn(plots.density_heatmap(alone, grid))
-    drawn(plots.density_heatmap(alone, grid, 0, X[["a"]].to_numpy(), y))
+    figure = plots.density_heatmap(alone, grid, 0, X[["a"]].to_numpy(), y)
+    drawn(figure)
+    assert np.allclose(figure.axes[0].collections[-1].get_offsets()[:, 1], y)
+    assert figure.axes[0].get_xlabel() == "feature 0"
     with pytest.raises(ValueError, match="X must be given"):
         plots.density_heatmap(model, grid, "a")
     with pytest.raises(ValueError, match="no column 'z'"):
@@ -178,7 +233,11 @@ def test_polars_frames_too():
         (lambda d: plots.trace({}), "values"),
         (lambda d: plots.rank({"a": [1, 2]}), "values"),
         (lambda d: plots.trace({"a": [[1]], "b": [[1, 2]]}), "values"),
-        (lambda d: plots.influence_bars(influence(3), scale=[1]), "scale"),
+        (lambda d: plots.ridge(d, region="middle"), "region"),
+        (lambda d: plots.ridge(d, ax=3), "ax"),
+        (lambda d: plots.trace(chains(2), ax=[Figure().subplots()]), "ax"),
+        (lambda d: plots.fan(d, ax=Figure().subplots(), figsize=(2, 2)), "figsize"),
+        (lambda d: plots.fan(d, ax=Figure().subplots(), title="mine"), "title"),
     ],
 )
 def test_bad_input_is_named(call, name):

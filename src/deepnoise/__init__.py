@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .estimators.hmc import HMCRegressor
     from .estimators.mdn import MixtureDensityRegressor
     from .estimators.outcomes import between, right_censored, rounded
+    from .estimators.scoring import scorer
     from .estimators.survival import BDeepNoiseSurvival
     from .estimators.variational import VariationalRegressor
     from .model.activation import PiecewiseLinear, approximate
@@ -46,6 +47,7 @@ __all__ = [
     "load",
     "right_censored",
     "rounded",
+    "scorer",
 ]
 
 _HOME = {
@@ -68,6 +70,7 @@ _HOME = {
     "load": "deepnoise.estimators.files",
     "right_censored": "deepnoise.estimators.outcomes",
     "rounded": "deepnoise.estimators.outcomes",
+    "scorer": "deepnoise.estimators.scoring",
 }
 
 

@@ -35,7 +35,7 @@ def main(model: str, data: str) -> None:
         )
         shots = []
         for scheme, top in (("light", "top"), ("dark", "densities")):
-            tab = browser.new_page(color_scheme=scheme, viewport=SIZE)
+            tab = browser.new_page(color_scheme=scheme, viewport=SIZE, device_scale_factor=2)
             tab.goto(page.as_uri())
             tab.evaluate(
                 "id => document.getElementById(id).scrollIntoView({behavior: 'instant'})", top
@@ -47,7 +47,7 @@ def main(model: str, data: str) -> None:
         X = pd.read_csv(data).drop(columns=[columns.target, *columns.dropped], errors="ignore")
         server = Server(load(model), X, str(columns.target), Path(data).name)
         threading.Thread(target=server.run, daemon=True).start()
-        tab = browser.new_page(viewport=WIDE)
+        tab = browser.new_page(viewport=WIDE, device_scale_factor=2)
         tab.goto(server.address)
         tab.wait_for_selector("#picture path.curve")
         tab.screenshot(path=out / "explore.png")

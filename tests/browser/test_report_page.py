@@ -20,9 +20,59 @@ def address(tmp_path_factory):
 def test_it_loads_alone_and_is_accessible(address, watched, scheme, width):
     one = watched(address, scheme, width)
     assert one.requests == [address]
-    assert one.page.locator("section").count() == 10
+    assert one.page.locator("section").count() == 13
     assert serious(one.page) == []
     assert one.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+@pytest.mark.parametrize("width", [1280, 760, 390, 320])
+def test_texts_of_pictures_are_large_enough(address, watched, width):
+    page = watched(address, width=width).page
+    sizes = page.evaluate(
+        """() => [...document.querySelectorAll('svg.drawing text')].map(text => {
+          const svg = text.ownerSVGElement;
+          const shrunk = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+          return shrunk * parseFloat(getComputedStyle(text).fontSize);
+        })"""
+    )
+    assert len(sizes) > 50
+    assert min(sizes) >= 11
+
+
+WIDER = "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth + 1)"
+TORN = """() => [...document.querySelectorAll('td.n')].filter(cell => {
+  const range = document.createRange();
+  range.selectNodeContents(cell);
+  const tops = [...range.getClientRects()].map(box => Math.round(box.top));
+  return new Set(tops).size > 1;
+}).map(cell => cell.textContent)"""
+
+
+def test_a_phone_needs_no_sideways_scrolling_and_numbers_stay_whole(address, watched):
+    page = watched(address, width=390).page
+    assert page.evaluate(f"{WIDER}.map(e => e.ariaLabel)") == []
+    assert page.evaluate(TORN) == []
+    cell = page.locator("#scores table.stack td.n").first
+    label = cell.evaluate("cell => getComputedStyle(cell, '::before').content")
+    assert label == '"Times as likely"'
+    height = cell.evaluate("cell => { cell.textContent = ''; return cell.offsetHeight; }")
+    assert height == 0  # a label without a value says nothing
+
+
+def test_paper_has_room_for_everything(address, watched):
+    # A4 less the margins of @page, in CSS pixels.
+    page = watched(address, width=688).page
+    page.emulate_media(media="print")
+    assert page.evaluate(f"{WIDER}.map(e => e.ariaLabel)") == []
+    assert page.evaluate(TORN) == []
+    outside = page.evaluate(
+        "[...document.querySelectorAll('table, svg')].filter(e => "
+        "e.getBoundingClientRect().right > innerWidth + 1).length"
+    )
+    assert outside == 0
+    verdict = page.locator("#verdict")
+    assert verdict.is_visible()
+    assert verdict.bounding_box()["y"] < page.locator(".cards").bounding_box()["y"]
 
 
 def test_dark_is_dark(address, watched):

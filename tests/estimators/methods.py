@@ -10,7 +10,7 @@ TINY = {
     "bdeepnoise": {
         "hidden": (4,), "chains": 2, "warmup": 60, "draws": 20, "paths": 4, "progress": False,
     },
-    "deepnoise": {"hidden": (8,), "members": 2, "steps": 1500, "paths": 20},
+    "deepnoise": {"hidden": (8,), "members": 4, "steps": 1500, "paths": 20},
     "bp": SMALL,
     "de": SMALL | {"members": 2},
     "dmc": SMALL | {"rates": (0.01, 0.05), "passes": 20},
@@ -23,6 +23,7 @@ TINY = {
     "forest": {"trees": 50},
     "gp": {"restarts": 0},
     "numpyro": {"hidden": (4,), "chains": 1, "warmup": 60, "draws": 20, "depth": 4},
+    "bde": {"members": 2, "hidden": (4,), "warmup": 1000, "draws": 20},
 }  # fmt: skip
 # Methods that answer with quantiles only.
 NO_DENSITY = {"cqr", "forest"}

@@ -129,7 +129,7 @@ def test_bad_tables_at_prediction(table, change, message):
         (np.array([["1", "b"]]), [1], "not compatible with arrays of bytes/strings"),
         (np.zeros((2, 1)), ["a", "b"], "could not convert string|numeric"),
         (np.zeros((2, 1)), np.zeros((2, 0)), "0 feature|no columns"),
-        (np.zeros((2, 1)), [1e200, 2e200], "change its unit"),
+        (np.zeros((2, 1)), [1e200, 2e200], "change the unit of y"),
     ],
 )
 def test_bad_training_data(X, y, message):
@@ -198,10 +198,10 @@ def test_weights_are_numbers_of_equal_rows(table):
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        (np.full(30, 0.5), "sample_weight must be whole numbers, .* got 0.5"),
-        (np.full(30, -1.0), "sample_weight must be whole numbers, .* got -1.0"),
+        (np.full(30, 0.5), "sample_weight must be whole numbers: .* got 0.5"),
+        (np.full(30, -1.0), "sample_weight must be whole numbers: .* got -1.0"),
         (np.full(30, np.nan), "NaN"),
-        (np.ones(29), r"one value a row, \(30,\); got \(29,\)"),
+        (np.ones(29), r"one value per row, \(30,\); got \(29,\)"),
         (np.zeros(30), "got zeros only"),
     ],
 )

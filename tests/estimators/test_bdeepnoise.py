@@ -163,7 +163,7 @@ def test_the_papers_algorithm(rows):
     [
         {"hidden": ()},
         {"hidden": [2, 2], "dtype": "float64", **PLAIN},
-        {"activation": leaky_relu(0.1), "prior": "anchored", "thin": 3, "sampler": "gibbs"},
+        {**PLAIN, "activation": leaky_relu(0.1), "prior": "anchored", "init": "gradient"},
         pytest.param(
             {"prior": dict.fromkeys(("weight", "bias", "preact", "postact"), (3.0, 1.0))},
             marks=pytest.mark.slow,
@@ -215,7 +215,7 @@ def test_an_early_interrupt_leaves_nothing_fitted(rows):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"hidden": 20}, r"hidden must be widths such as \(20, 20\); got 20"),
+        ({"hidden": "20"}, r"hidden must be a tuple of widths, such as \(20, 20\)"),
         ({"hidden": (20, 0)}, "hidden must be"),
         ({"activation": "swish"}, "activation must be"),
         ({"prior": "flat"}, "prior must be one of"),

@@ -105,7 +105,7 @@ def test_the_same_fit_is_continued_even_to_more_draws(tmp_path):
     [
         ({"plan": replace(PLAN, seed=8)}, "seed is 7 there and 8 here"),
         ({"plan": replace(PLAN, thin=2, warmup=3)}, "warmup is 200 there and 3 here; thin is 1"),
-        ({"plan": replace(PLAN, draws=3)}, "holds 4 draws a chain already, and 3"),
+        ({"plan": replace(PLAN, draws=3)}, "already holds 4 draws per chain, more than 3"),
         ({"rows": {"x": X + 1e-9, "y": Y}}, "the rows of X differ"),
         ({"rows": {"x": X[:4], "y": Y[:4]}}, "the rows of X differ; the rows of y differ"),
         ({"rows": {**ROWS, "lower": Y, "upper": Y}}, "the rows of y differ"),
@@ -141,7 +141,7 @@ def test_only_the_first_write_may_end_a_fit(tmp_path, clock, monkeypatch):
     clock[0] = 10.0
     with monkeypatch.context() as disk:
         disk.setattr(os, "fsync", full)
-        with pytest.warns(UserWarning, match="the fit goes on.*No space left"):
+        with pytest.warns(UserWarning, match="the fit continues without it.*No space left"):
             save(stage(2))
     assert read(tmp_path / "m").posterior.run.n_draws == 1
     clock[0] = 20.0

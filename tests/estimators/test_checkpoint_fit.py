@@ -73,7 +73,7 @@ def test_other_data_and_other_settings_are_refused(tmp_path):
         BDeepNoiseRegressor(**settings).fit(x[:15], y[:15])
     with pytest.raises(ValueError, match="warmup is 8 there and 9 here"):
         BDeepNoiseRegressor(**{**settings, "warmup": 9}).fit(x, y)
-    with pytest.raises(ValueError, match="holds 6 draws a chain already, and 3"):
+    with pytest.raises(ValueError, match="already holds 6 draws per chain, more than 3"):
         BDeepNoiseRegressor(**{**settings, "draws": 3}).fit(x, y)
 
 

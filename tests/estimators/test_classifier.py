@@ -137,7 +137,7 @@ def test_a_class_seen_once():
     ("settings", "y", "message"),
     [
         ({}, np.ones(60), "at least two classes"),
-        ({"ordered": ["low", "high"]}, LABELS, "ordered must hold every class"),
+        ({"ordered": ["low", "high"]}, LABELS, "ordered must list every class"),
         ({}, X[:, 0], "Unknown label type"),
         ({}, LABELS[:5], "inconsistent numbers of samples"),
         ({"chains": 0}, LABELS, "chains must be a whole number"),

@@ -200,7 +200,7 @@ def check_name(check):
     return getattr(check, "func", check).__name__
 
 
-@pytest.mark.slow
+@pytest.mark.conformance
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.parametrize(("estimator", "check"), list(own_checks()))
 def test_scikit_learn_checks(estimator, check):

@@ -154,7 +154,7 @@ def test_a_column_of_names_is_no_category():
 
 
 def test_twice_the_same_name():
-    with pytest.raises(ValueError, match="seen twice: 'a'"):
+    with pytest.raises(ValueError, match="these occur twice: 'a'"):
         TableEncoder.learn(pd.DataFrame([[1, 2]], columns=["a", "a"]))
     with pytest.raises(ValueError, match="must have different names"):
         TableEncoder.learn(pd.DataFrame({"a": [1]})).encode(

@@ -173,3 +173,20 @@ def test_a_checkpoint_before_the_first_draw_can_be_loaded_and_resumed(model, fol
     with pytest.raises(ValueError, match="resume"):
         back.predict(rows()[0])
     assert back.resume(draws=2).posterior_.run.n_draws == 2
+
+
+def test_a_model_of_format_1_is_read_and_goes_on(tmp_path):
+    """Written by deepnoise 0.1.0 of 15 November 2026, whose "default" prior is called "fixed" now.
+
+    BDeepNoiseRegressor(hidden=(3,), chains=2, warmup=20, draws=10, random_state=0).fit(x, x**2),
+    with x from -1 to 1 in 30 steps, which predicted the numbers below.
+    """
+    x = np.linspace(-1, 1, 30)[:, None]
+    model = load(Path(__file__).parent / "format_1")
+    assert model.prior == model.posterior_.plan.prior == "fixed"
+    np.testing.assert_allclose(
+        model.predict(x[:3]), [0.95917629, 0.85684298, 0.75298594], rtol=1e-6
+    )
+    assert model.resume(12).posterior_.run.n_draws == 12
+    model.save(tmp_path / "model")
+    assert np.array_equal(load(tmp_path / "model").predict(x), model.predict(x))

@@ -31,7 +31,9 @@ def test_sizes_are_read(value, bytes_):
 
 @pytest.mark.parametrize("value", ["2 G", "lots", 0, -1, 1.5, True, "GB"])
 def test_other_sizes_are_refused(value):
-    with pytest.raises(ValueError, match="memory_limit must be bytes, such as 2000000000 or '2GB'"):
+    with pytest.raises(
+        ValueError, match="memory_limit must be a number of bytes, such as 2000000000 or '2GB'"
+    ):
         BDeepNoiseRegressor(memory_limit=value).fit(X, Y)
 
 

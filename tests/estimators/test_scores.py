@@ -133,7 +133,7 @@ def test_knots_in_disorder_are_refused(knots):
 
 @pytest.mark.parametrize("column", [-1, 2])
 def test_a_score_of_no_column_is_refused(column):
-    with pytest.raises(ValueError, match="columns that are there"):
+    with pytest.raises(ValueError, match="columns that exist"):
         Inputs(Standardizer.identity(2), (Score(column, (0.0, 1.0), (0.0, 1.0)),))
 
 

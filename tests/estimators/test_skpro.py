@@ -7,6 +7,7 @@ from deepnoise.prediction.mixture import GaussianMixture
 
 pytest.importorskip("skpro")
 
+import pandas as pd
 from skpro.utils.estimator_checks import check_estimator
 
 from deepnoise.estimators.skpro import BDeepNoiseProba, MixtureDistribution
@@ -48,7 +49,9 @@ def test_subsets_keep_their_entries():
     density = GaussianMixture.of(rng.normal(size=(4, 3, 2)), covs)
     whole = MixtureDistribution(density, index=list("abcd"), columns=["u", "v"])
     part = whole.loc[["d", "a"], ["v"]]
-    assert part.var().equals(whole.var().loc[["d", "a"], ["v"]])
+    # Some processors round products of one outcome and of two differently.
+    expected = whole.var().loc[["d", "a"], ["v"]]
+    pd.testing.assert_frame_equal(part.var(), expected, rtol=1e-14)
     swapped = whole.iloc[[1, 2], [1, 0]]
     assert swapped.mean().equals(whole.mean().iloc[[1, 2], [1, 0]])
     assert whole.iat[2, 1].mean() == whole.mean().iat[2, 1]

@@ -71,5 +71,5 @@ def test_json_round_trip():
 
 @pytest.mark.parametrize("size", [1e-200, 1e200])
 def test_outcomes_whose_variance_is_no_number(size):
-    with pytest.raises(ValueError, match="change its unit"):
+    with pytest.raises(ValueError, match="change the unit of y"):
         Units.learn(np.zeros((2, 1)), np.array([[1.0], [2.0]]) * size, True)

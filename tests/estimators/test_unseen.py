@@ -118,7 +118,7 @@ def test_scores_of_windows(censored):
     )
     all_open = between(np.full(40, -np.inf), np.full(40, np.inf))
     assert censored.score_report(X, between(Y, np.full(40, np.inf)))["nll"] > 0
-    with pytest.raises(ValueError, match="never observed"):
+    with pytest.raises(ValueError, match="missing in every row"):
         censored.score_report(X, all_open)
 
 
@@ -160,15 +160,21 @@ def test_infinite_on_both_sides_is_missing():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: between([2.0], [1.0]), "lower must not exceed upper; in row 0 it does: 2 > 1"),
-        (lambda: between([1.0, 2.0], [3.0]), "one shape"),
+        (lambda: between([2.0], [1.0]), "lower must not exceed upper, but in row 0 it does: 2 > 1"),
+        (lambda: between([1.0, 2.0], [3.0]), "the same shape"),
         (lambda: between([np.nan], [1.0]), "lower must not hold NaN"),
-        (lambda: between([np.inf], [np.inf]), "lower must be below inf"),
+        (lambda: between([np.inf], [np.inf]), "lower must not be inf"),
         (lambda: between(["a"], [1.0]), "lower must be numbers"),
         (lambda: rounded([1.0], 0.0), "step must be a positive number"),
         (lambda: right_censored([1.0], [2]), "event must hold True or False"),
-        (lambda: small().fit(X, np.full(40, np.nan)), "outcome 0 was never observed; leave it out"),
-        (lambda: small().fit(X, np.c_[Y, np.full(40, np.nan)]), "outcome 1 was never observed"),
+        (
+            lambda: small().fit(X, np.full(40, np.nan)),
+            "outcome 0 is missing in every row; leave it out",
+        ),
+        (
+            lambda: small().fit(X, np.c_[Y, np.full(40, np.nan)]),
+            "outcome 1 is missing in every row",
+        ),
         (lambda: small().fit(X, between(Y[:3], Y[:3])), "inconsistent numbers of samples"),
         (lambda: BDeepNoiseSurvival().fit(X, (-np.ones(40), np.ones(40))), "time must be positive"),
         (lambda: BDeepNoiseSurvival().fit(X, (np.ones(40), np.zeros(40))), "event is never True"),

@@ -94,7 +94,8 @@ def exchanges(sampler: str) -> dict[str, int]:
         now = keys, posterior.run.state, np.int64(0), np.int64(1), data
         hlo = advance.lower(plan.kernel(), 1, *now, layout).compile().as_text()
     size = Size(N=len(x), P=3, K=HIDDEN[0], L=len(HIDDEN), R=4)
-    derived = bytes_a_sweep(size, sampler)
+    leapfrogs = getattr(plan.kernel(), "leapfrogs", 0)
+    derived = bytes_a_sweep(size, sampler, leapfrogs)
     return {
         "counted": sum(bytes_ * times for _, _, bytes_, times in exchanged(hlo)),
         "derived": sum(derived.values()),

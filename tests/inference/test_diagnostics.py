@@ -38,30 +38,53 @@ def test_ess_of_an_autoregression_is_known():
     assert diagnostics.ess(x) / x.size == pytest.approx((1 - 0.5) / (1 + 0.5), rel=0.05)
 
 
-def test_mixed_chains_are_good():
+def test_mixed_chains_have_settled():
     d = diagnose({"mean": np.random.default_rng(2).normal(size=(4, 500))})
-    assert d.status == "good"
-    assert d.good
+    assert d.status == "settled"
+    assert d.settled
     assert d.max_rhat < 1.01
     assert d.min_ess > 400
 
 
-def test_chains_in_different_places_disagree_and_the_worst_is_named():
+def test_steady_chains_in_different_places_are_apart_and_the_worst_is_named():
     x = np.random.default_rng(3).normal(size=(4, 500))
     d = diagnose({"fine": x, "apart": x + np.arange(4)[:, None]})
-    assert d.status == "disagree"
-    assert "worst: apart" in d.verdict
-    assert "chain weights" in d.advice
+    assert d.status == "apart"
+    assert d.worst(1) == ["apart"]
+    assert "different explanations" in d.advice
+
+
+def test_chains_that_wander_are_told_to_run_on():
+    x = np.cumsum(np.random.default_rng(11).normal(size=(4, 500)), axis=1)
+    d = diagnose({"x": x})
+    assert d.status == "moving"
+    assert "max_sweeps" in d.advice
+
+
+def test_the_share_between_chains_is_of_the_predictive_variance():
+    """Means differ by chain with variance 1.25, and the outcome has variance 4 around them."""
+    mean = np.repeat(np.arange(4.0)[:, None], 100, axis=1)
+    d = diagnose({"mean[3]": mean, "sd[3]": np.full_like(mean, 2.0), "log_density[3]": mean})
+    assert d.share_between == pytest.approx(1.25 / 5.25)
+    assert np.isnan(diagnose({"x": mean}).share_between)
+
+
+@pytest.mark.parametrize(("noise", "usable"), [(20.0, True), (2.0, False)])
+def test_chains_that_differ_by_little_beside_the_noise_can_be_used(noise, usable):
+    mean = np.random.default_rng(12).normal(size=(4, 500)) + np.arange(4)[:, None]
+    d = diagnose({"mean[0]": mean, "sd[0]": np.full_like(mean, noise)})
+    assert d.status == "apart"
+    assert ("can be used" in d.advice) == usable
 
 
 def test_different_spread_is_seen_too():
     x = np.random.default_rng(4).normal(size=(4, 500)) * np.array([[1], [1], [1], [5]])
-    assert diagnose({"x": x}).status == "disagree"
+    assert diagnose({"x": x}).status == "apart"
 
 
 def test_a_drift_within_one_chain_is_seen():
     x = np.random.default_rng(5).normal(size=(1, 500)) + np.linspace(0, 5, 500)
-    assert diagnose({"x": x}).status == "disagree"
+    assert diagnose({"x": x}).status == "moving"
 
 
 def test_stuck_chains_disagree():
@@ -70,10 +93,10 @@ def test_stuck_chains_disagree():
     assert d.to_dict()["max_rhat"] is None
 
 
-def test_short_chains_are_told_how_far_to_go():
-    d = diagnose({"x": np.random.default_rng(6).normal(size=(4, 60))})
+def test_short_chains_are_told_to_draw_on():
+    d = diagnose({"x": np.random.default_rng(6).normal(size=(4, 20))})
     assert d.status == "short"
-    assert "400" in d.advice
+    assert "twice the draws" in d.advice
 
 
 @pytest.mark.parametrize(
@@ -87,7 +110,7 @@ def test_what_cannot_be_judged_is_not_judged(x):
 
 def test_a_constant_does_not_hide_the_others():
     x = np.random.default_rng(8).normal(size=(4, 500))
-    assert diagnose({"x": x, "constant": 0 * x}).good
+    assert diagnose({"x": x, "constant": 0 * x}).settled
 
 
 def test_a_draw_that_is_not_finite_breaks_the_verdict():
@@ -101,7 +124,7 @@ def test_as_table_and_as_json():
         {"mean y": np.random.default_rng(10).normal(size=(2, 100)), "c": np.ones((2, 100))}
     )
     lines = str(d).splitlines()
-    assert lines[0].split() == ["mean", "sd", "mcse", "ess_bulk", "ess_tail", "rhat"]
+    assert lines[0].split() == ["mean", "sd", "mcse", "ess_bulk", "ess_tail", "rhat", "rhat_within"]
     assert lines[1].startswith("mean y")
     assert "2 chains of 100 draws" in lines[-1]
     plain = json.loads(json.dumps(d.to_dict(), allow_nan=False))

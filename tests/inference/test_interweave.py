@@ -38,7 +38,7 @@ def precision():
 def test_log_density_is_the_joint_with_parts_integrated(widths, h, key):
     widths, h = WIDTHS[widths], ACTIVATIONS[h]
     state, x, y, prior = model(key, widths, h)
-    other = model(jax.random.fold_in(key, 1), widths, h)[0].theta
+    other = model(jax.random.fold_in(key, 1), widths, h)[0]
     residual = jax.jit(lambda s, t: density_residual(s, t, x, y, prior, h))(state, other)
     assert abs(residual) < EXACT
 
@@ -50,9 +50,10 @@ def test_rebuild_inverts_standardise(widths, key):
 
 
 def test_position_round_trip(key):
-    theta = model(key, WIDTHS["L2"], hard_tanh)[0].theta
-    back = interweave.from_position(interweave.to_position(theta))
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-12), theta, back)
+    state = model(key, WIDTHS["L2"], hard_tanh)[0]
+    there = state.theta, state.scales
+    back = interweave.from_position(interweave.to_position(*there), state.scales)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-12), there, back)
 
 
 @pytest.mark.parametrize("Q", [1, 2])
@@ -134,11 +135,11 @@ def test_redraw_last_keeps_everything_else(key):
 
 @pytest.fixture
 def tuning(key):
-    """(kernel, Theta, tuning) of a small network before any move."""
+    """(kernel, position, tuning) of a small network before any move."""
     state, x, y, prior = model(key, WIDTHS["L3"], hard_tanh)
     kernel = InterweavedKernel(hard_tanh, warmup=10, settle=0)
     begun = kernel.init(key, state.theta, state.scales, Data(x, y, prior))
-    return kernel, state.theta, begun.tuning
+    return kernel, interweave.to_position(state.theta, state.scales), begun.tuning
 
 
 def test_a_score_that_overflows_does_not_stop_the_move(tuning):
@@ -150,8 +151,8 @@ def test_a_score_that_overflows_does_not_stop_the_move(tuning):
 
 
 def test_the_step_size_is_tuned_afresh_for_the_mass_that_is_kept(tuning):
-    kernel, theta, begun = tuning
-    score = ravel_pytree(theta)[0]
+    kernel, position, begun = tuning
+    score = ravel_pytree(position)[0]
     for t in range(8):
         begun = kernel._learn_step(t, kernel._learn_mass(t, begun, score), jnp.asarray(0.9))
     kept = kernel._learn_mass(8, begun, 2 * score)
@@ -165,10 +166,10 @@ def test_the_step_size_is_tuned_afresh_for_the_mass_that_is_kept(tuning):
 
 
 def test_masses_are_pooled_within_a_tensor(tuning):
-    _, theta, begun = tuning
+    _, position, begun = tuning
     score2 = jnp.zeros_like(begun.score2).at[0].set(8.0)
-    size = theta.beta[0].size
-    found = 1 / _inverse_mass(replace(begun, score2=score2), theta) - 1e-3
+    size = position.theta.beta[0].size
+    found = 1 / _inverse_mass(replace(begun, score2=score2), position) - 1e-3
     np.testing.assert_allclose(found[0], 4 + 4 / size, rtol=1e-4)
     np.testing.assert_allclose(found[1:size], 4 / size, rtol=1e-3)
     np.testing.assert_allclose(found[size:], 0, atol=1e-8)

@@ -142,7 +142,7 @@ def test_what_cannot_be_streamed_is_refused(rows):
     with pytest.raises(ValueError, match="sampler='gibbs'"):
         streaming.fit(replace(PLAN, sampler="interweaved"), x, y, limit=10**6)
     holes = np.where(x > 2, np.nan, x)
-    with pytest.raises(ValueError, match="fill the gaps of X"):
+    with pytest.raises(ValueError, match="fill missing values of X"):
         streaming.fit(PLAN, holes, y, limit=10**6)
     with pytest.raises(ValueError, match="memory_limit of 1000 bytes is too small"):
         streaming.fit(PLAN, x, y, limit=1000)

@@ -103,7 +103,7 @@ def test_weights_given(model, key):
 
 
 def test_variances_given(model, key):
-    theta, prior = model.state.theta, model.prior
+    theta, prior = model.state.theta, model.prior.given(model.state.scales)
     for l in range(theta.L + 1):
         laws = {
             ("theta", "tau2"): given.tau2_given(model.v[l], model.m[l], prior.preact[l]),
@@ -118,3 +118,21 @@ def test_variances_given(model, key):
             old = getattr(getattr(model.state, group), name)[l]
             new = old * jnp.exp(jax.random.normal(key, old.shape))
             model.check(law, group, name, l, old, new)
+
+
+def test_scales_given(model, key):
+    """The scale of all hidden noise, and that of each layer's weights."""
+    theta, scales, prior = model.state.theta, model.state.scales, model.prior
+    factor = jnp.exp(jax.random.normal(key))
+    law = given.noise_given(theta.tau2, theta.sigma2, prior, prior.noise_scale)
+    new = factor * scales.noise
+    changed = log_joint_with(model, replace(scales, noise=new)) - log_joint_with(model, scales)
+    assert abs(law.log_prob(new) - law.log_prob(scales.noise) - changed) < TOLERANCE
+    for l, old in enumerate(scales.weight):
+        law = given.weight_given(scales.rho2[l], prior.weight[l], prior.weight_scale[l])
+        model.check(law, "scales", "weight", l, old, factor * old)
+
+
+def log_joint_with(model, scales):
+    s = model.state
+    return log_joint(s.theta, scales, s.latents, model.x, model.y, model.prior, model.h)

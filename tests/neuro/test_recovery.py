@@ -1,7 +1,7 @@
 """The study finds much of a known truth again.
 
 That is: what moves the mean, and that images narrow the intervals.  What moves the spread is found
-too weakly by so short a run on so few subjects to be held to anything; see docs/neuro.md.
+too weakly by so short a run on so few subjects to be held to anything; see docs/how_to/neuro.md.
 """
 
 import pytest
@@ -11,7 +11,6 @@ from deepnoise.datasets.neuro_atlas import mni_grid
 from deepnoise.datasets.neuro_cohort import simulate_cohort
 from deepnoise.datasets.neuro_regions import parcels
 from deepnoise.studies.neuro import NeuroPlan, analyse
-from deepnoise.studies.neuro_tables import over_splits
 
 MODEL = {"hidden": (8, 8), "chains": 2, "warmup": 300, "draws": 50, "progress": False}
 
@@ -31,9 +30,9 @@ def test_the_truth_is_found_again(tmp_path):
     assert truth["true_regions"] == 8
     assert truth["precision_at_10"] >= 0.75
     assert truth["rank_correlation"] > 0.7 * truth["rank_correlation_best_possible"]
-    scores = over_splits(result.scores).set_index("method")
+    scores = result.pooled.set_index("method")
     ours = scores.loc["B-DeepNoise"]
     # The error cannot be below that of the true mean for long, and should come near it.
     assert ours["rmse"] < 1.25 * truth["rmse_of_truth"]
-    assert 0.82 <= ours["coverage_90"] <= 0.97
+    assert 0.82 <= ours["coverage"] <= 0.97
     assert ours["crps"] < scores.loc["random forest", "crps"]

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from importlib.resources import files
 from pathlib import Path
 
 import nibabel as nib
@@ -18,8 +19,9 @@ from deepnoise.cli.neuro import chosen_atlas
 from deepnoise.datasets import neuro_regions
 from deepnoise.datasets.neuro import load_neuro
 from deepnoise.datasets.neuro_cohort import simulate_cohort
-from deepnoise.studies import neuro_brain, neuro_write
+from deepnoise.studies import neuro_brain, neuro_floor, neuro_write
 from deepnoise.studies.neuro_fit import features
+from deepnoise.studies.neuro_floor import Floor
 from tests.cli_toy import SETTINGS as TINY_MODEL
 from tests.cli_toy import TINY, error, run
 from tests.neuro import toy
@@ -43,9 +45,14 @@ def labels(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def done(labels, tmp_path_factory):
-    """A finished study of simulated subjects, two splits, with small pictures."""
+    """A finished study of simulated subjects, two splits, with small pictures and a low floor."""
     out = tmp_path_factory.mktemp("neuro") / "out"
+
+    def low(values):
+        return Floor(float(np.median(values)), float(np.min(values)) / 2)
+
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(neuro_floor, "floor_of", low)
         patch.setattr(neuro_brain, "SLICES", 2)
         patch.setattr(neuro_write, "DPI", 50)
         result = study("--simulate", SUBJECTS, "--out", out, "--splits", 2, *labels)
@@ -53,6 +60,7 @@ def done(labels, tmp_path_factory):
     assert "simulating subjects: 40/40" in result.stderr
     assert "reading images: 40/40" in result.stderr
     assert "atlas: labels.nii.gz, 8 regions" in result.stderr
+    assert re.search(r"Warning: Only \d+ subjects were held out", result.stderr)
     assert str(out / "report.html") in result.stdout
     return out
 
@@ -69,14 +77,18 @@ def test_figures_are_there_in_both_kinds(done, name):
 
 
 def test_scores_of_every_method_and_split(done):
-    scores = csv(done, "scores")
+    scores = csv(done, "scores-by-split")
     assert len(scores) == 2 * 3
     assert set(scores["method"]) == {"B-DeepNoise", "B-DeepNoise without images", "ridge"}
     assert np.isfinite(scores.drop(columns="method")).all().all()
-    assert list(csv(done, "comparison")["method"]) == ["B-DeepNoise without images", "ridge"]
+    methods = csv(done, "comparison")["method"].unique()
+    assert list(methods) == ["B-DeepNoise without images", "ridge"]
     summary = json.loads((done / "summary.json").read_text())
-    mean = scores[scores["method"] == "ridge"]["rmse"].mean()
-    assert summary["scores"]["ridge"]["rmse"] == pytest.approx(mean)
+    square = (scores[scores["method"] == "ridge"]["rmse"] ** 2).mean()
+    assert summary["scores"]["ridge"]["rmse"] == pytest.approx(np.sqrt(square))
+    pooled = csv(done, "scores").set_index("method")
+    assert summary["scores"]["ridge"]["crps_se"] == pytest.approx(pooled.loc["ridge", "crps_se"])
+    assert summary["floor"]["mean"]["most"] == pytest.approx(csv(done, "floor")["most"][0])
     assert summary["subjects"] == SUBJECTS
     assert summary["widths"]["ratio"] == pytest.approx(csv(done, "widths")["ratio"][0])
 
@@ -150,13 +162,26 @@ def test_the_page_needs_nothing_from_elsewhere(done):
     assert not re.findall(r"@import|url\(\s*['\"]?https?:", bare)
     assert page.count("data:image/png;base64,") >= len(FIGURES)
     assert "srcdoc=" in page
-    for words in ("simulated", "no diagnosis", "In short", "Without the images", "Strongest"):
+    for words in ("simulated", "no diagnosis", "In short", "Without the images", "The floor."):
         assert words in page
     brain = without_data((done / "figures" / "brain-spread.html").read_text("utf-8"))
     assert "brainsprite" in brain
     assert not re.findall(
         r"""<(?:script|link|img)[^>]+(?:src|href)\s*=\s*["']?(?:https?:)?//""", brain
     )
+
+
+def test_the_page_has_the_look_of_the_report(done):
+    page = (done / "report.html").read_text("utf-8")
+    style = (files("deepnoise.report") / "templates" / "style.css").read_text("utf-8")
+    assert style.strip() in page
+    main = re.sub(r'srcdoc="[^"]*"', "", without_data(page))
+    for part in ('<nav class="contents"', 'class="skip"', 'class="cards"', 'class="scroll"'):
+        assert part in main
+    places = re.findall(r'href="#([a-z-]+)"', main)
+    assert len(places) == 9
+    assert set(places) <= set(re.findall(r'id="([a-z-]+)"', main))
+    assert all("alt=" in image for image in re.findall(r"<img[^>]*>", main))
 
 
 def test_identifiers_are_nowhere_in_the_results(done):
@@ -177,6 +202,7 @@ def cohort(tmp_path_factory):
     toy.damage(made.images / "sub-0004.nii.gz")
     table = pd.read_csv(made.table).rename(columns={"g_score": "iq"})
     table.loc[6, "age"] = np.nan
+    table["family"] = np.arange(len(table)) // 2
     table.to_csv(made.table, index=False)
     return made
 
@@ -185,23 +211,27 @@ def cohort(tmp_path_factory):
 def unpainted(monkeypatch):
     """Empty brains: they take long to draw, and were drawn above."""
     for name in ("glass_brain", "mosaic"):
-        monkeypatch.setattr(neuro_brain, name, lambda _: Figure())
+        monkeypatch.setattr(neuro_brain, name, lambda *_: Figure())
     monkeypatch.setattr(neuro_brain, "interactive", lambda *_: "")
 
 
 def test_a_group_runs_it_on_its_own_files(cohort, labels, tmp_path, unpainted):
     out = tmp_path / "out"
     data = ["--table", cohort.table, "--images", cohort.images, "--outcome", "iq"]
+    data += ["--groups", "family"]
     result = study(*data, *labels, "--out", out, "--missing", "fill", "--with-ids")
     assert result.exit_code == 0, result.output
     assert "left out: subject 'sub-0004': image cannot be read" in result.stderr
     assert len(list((out / "cache").iterdir())) == SUBJECTS
     predictions = csv(out, "predictions")
-    assert set(predictions["subject"]) <= set(pd.read_csv(cohort.table)["subject"])
+    family = pd.read_csv(cohort.table).set_index("subject")["family"]
+    siblings = family[family.isin(family[predictions["subject"]])].index
+    assert set(siblings) - {"sub-0004"} == set(predictions["subject"])
     assert list(csv(out, "left-out")["subject"]) == ["sub-0004"]
     assert "age missing" in set(csv(out, "influence")["feature"])
     page = (out / "report.html").read_text("utf-8")
-    assert "1 subjects were left out" in page
+    assert "1 subject was left out" in page
+    assert "those of one family are always on the same side" in page
     assert "sub-0004" not in without_data(page)
     assert "What predicts iq" in page
     assert not (out / "tables" / "truth.csv").exists()
@@ -250,7 +280,7 @@ def test_studies_are_imported_when_asked_for():
 
 def test_the_python_example_of_the_docs_runs(tmp_path, monkeypatch, unpainted):
     monkeypatch.chdir(tmp_path)
-    text = (ROOT / "docs" / "neuro.md").read_text("utf-8")
+    text = (ROOT / "docs" / "how_to" / "neuro.md").read_text("utf-8")
     (code,) = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     for large, small in {
         "aal90().on(MNI_3MM)": "toy_atlas()",
@@ -262,6 +292,6 @@ def test_the_python_example_of_the_docs_runs(tmp_path, monkeypatch, unpainted):
         code = code.replace(large, small)
     tiny = {**TINY_MODEL, "draws": 20, "progress": False}
     namespace = {"toy_atlas": toy.atlas, "TINY": tiny}
-    exec(compile(code, "docs/neuro.md", "exec"), namespace)
+    exec(compile(code, "docs/how_to/neuro.md", "exec"), namespace)
     assert namespace["result"].truth_numbers["true_regions"] == 2
     assert (tmp_path / "results" / "report.html").is_file()

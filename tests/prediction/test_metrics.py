@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from deepnoise.model.outcome import Window
 from deepnoise.prediction import metrics
 from deepnoise.prediction.mixture import GaussianMixture
 
@@ -164,3 +165,25 @@ def test_several_outcomes_are_averaged():
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=message):
         call(gaussians([0.0, 1.0]))
+
+
+def test_coverage_among_censored_outcomes():
+    rng = np.random.default_rng(0)
+    y, end = rng.normal(size=40_000), rng.normal(1.0, 0.1, size=40_000)
+    seen = Window(np.minimum(y, end), np.where(y < end, y, np.inf))
+    density, levels = gaussians(np.zeros(len(y))), [0.5, 0.8]
+    # Of 40,000 rows, four standard errors.
+    assert metrics.coverages_seen(density, seen, levels) == pytest.approx(levels, abs=0.01)
+    exact = y < end
+    alone = metrics.coverages_seen(density[exact], y[exact], levels)
+    assert abs(alone[1] - 0.8) > 0.05  # what leaving censored rows out would have said
+    missing = Window(np.append(y[:9], -np.inf), np.append(y[:9], np.inf))
+    few = metrics.coverages_seen(density[:9], y[:9], levels)
+    assert metrics.coverages_seen(density[:10], missing, levels) == few
+
+
+def test_coverage_of_several_outcomes_seen_exactly():
+    density = GaussianMixture.of(np.zeros((3, 1, 2)), np.eye(2)[None, None])
+    y = np.array([[0.0, 1.5], [0.1, 0.2], [-2.0, 0.3]])
+    found = metrics.coverages_seen(density, Window(y, y), [0.8])
+    assert found == metrics.coverages_seen(density, y, [0.8]) == [4 / 6]

@@ -117,7 +117,7 @@ class TestMoments:
     @pytest.mark.parametrize("shared", [True, False])
     def test_draws_follow_the_law(self, shared):
         mixture = random_mixture(11, rows=3, shared=shared)
-        draws = mixture.sample(0, 4000)
+        draws = mixture.sample(4000, 0)
         assert draws.shape == (3, 4000)
         for n in range(3):
             uniform = mixture[n].cdf_grid(draws[n])[0]
@@ -125,7 +125,7 @@ class TestMoments:
 
     def test_draws_of_several_outcomes_have_their_moments(self, key):
         mixture = random_mixture(12, rows=2, outcomes=2)
-        draws = mixture.sample(key, 200_000)
+        draws = mixture.sample(200_000, key)
         assert draws.shape == (2, 200_000, 2)
         sd = np.sqrt(mixture.var())
         np.testing.assert_allclose(draws.mean(1) / sd, mixture.mean() / sd, atol=0.02)
@@ -134,12 +134,16 @@ class TestMoments:
 
     def test_same_seed_same_draws(self, key):
         mixture = random_mixture(13)
-        np.testing.assert_array_equal(mixture.sample(key, 5), mixture.sample(key, 5))
-        np.testing.assert_array_equal(mixture.sample(3, 5), in_blocks(mixture).sample(3, 5))
-        assert (mixture.sample(3, 5) != mixture.sample(4, 5)).all()
+        np.testing.assert_array_equal(mixture.sample(5, key), mixture.sample(5, key))
+        np.testing.assert_array_equal(mixture.sample(5, 3), in_blocks(mixture).sample(5, 3))
+        assert (mixture.sample(5, 3) != mixture.sample(5, 4)).all()
+        assert (mixture.sample(5) != mixture.sample(5)).all()
+        old, new = np.random.RandomState(1), np.random.default_rng(1)
+        assert (mixture.sample(5, old) != mixture.sample(5, old)).all()
+        assert (mixture.sample(5, new) != mixture.sample(5, new)).all()
         raw = jax.random.PRNGKey(0)
         np.testing.assert_array_equal(
-            mixture.sample(raw, 5), mixture.sample(jax.random.wrap_key_data(raw), 5)
+            mixture.sample(5, raw), mixture.sample(5, jax.random.wrap_key_data(raw))
         )
 
 

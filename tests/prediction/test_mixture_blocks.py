@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from deepnoise.prediction import mixture as module
+from deepnoise.prediction import mixture_components
 from deepnoise.prediction.mixture import Components, GaussianMixture
+from deepnoise.prediction.mixture_components import Remembered
 from deepnoise.prediction.mixture_math import _over_points
 from deepnoise.prediction.mixture_quantile import _iterate
 
@@ -22,7 +24,7 @@ class TestBlocks:
         y = np.random.default_rng(0).normal(size=(11, outcomes))
         calls = [
             lambda m: m.log_prob(y), lambda m: m.cdf(y), lambda m: m.quantile([0.1, 0.7]),
-            lambda m: m.crps(y), lambda m: m.mean(), lambda m: m.cov(), lambda m: m.sample(1, 3),
+            lambda m: m.crps(y), lambda m: m.mean(), lambda m: m.cov(), lambda m: m.sample(3, 1),
             lambda m: m.cdf_grid([0.0, 1.0]), lambda m: m.log_mass(y, y + 1),
         ]  # fmt: skip
         whole = [call(mixture) for call in calls]
@@ -52,6 +54,30 @@ class TestBlocks:
         asked.clear()
         mixture[:200].cdf_grid(np.arange(1000.0))
         assert max(asked) * 1000 <= 4096
+
+    def test_blocks_are_computed_once_within_a_bound(self, monkeypatch):
+        monkeypatch.setattr(module, "BLOCK_VALUES", 40)
+        mixture, asked = random_mixture(3, rows=20), []
+
+        def read(start, stop):
+            asked.append((start, stop))
+            return mixture.read(start, stop)
+
+        def queried(read):
+            found = GaussianMixture.from_blocks(20, 1, mixture.n_components, read)
+            return found.mean(), found.quantile([0.1, 0.9]), found.cdf_grid(np.arange(9.0))
+
+        expected, fresh = queried(lambda *span: mixture.read(*span)), Remembered(read)
+        for part, all_ in zip(queried(fresh), expected, strict=True):
+            np.testing.assert_array_equal(part, all_)
+        assert len(set(asked)) == len(asked)
+        assert sum(stop - start for start, stop in asked) == 20
+        asked.clear()
+        monkeypatch.setattr(mixture_components, "KEPT_VALUES", 45)
+        bounded = Remembered(read)
+        queried(bounded)
+        assert sum(parts.means.size for parts in bounded.kept.values()) <= 45
+        assert sum(stop - start for start, stop in asked) > 20
 
     def test_one_row_at_least(self, monkeypatch):
         monkeypatch.setattr(module, "BLOCK_VALUES", 1)

@@ -9,8 +9,13 @@ from scipy import stats
 
 from deepnoise.model.marginal import path_log_likelihood
 from deepnoise.prediction import per_draw
-from deepnoise.prediction.credible import above, bands
-from deepnoise.prediction.functionals import log_likelihood, moments, predictive_functionals
+from deepnoise.prediction.credible import above, above_each, bands
+from deepnoise.prediction.functionals import (
+    in_words,
+    log_likelihood,
+    moments,
+    predictive_functionals,
+)
 from deepnoise.prediction.mixture import GaussianMixture
 from deepnoise.prediction.per_draw import weighted_quantiles
 
@@ -84,6 +89,21 @@ def test_blocks_of_rows_change_nothing(key, monkeypatch):
     assert np.allclose(moments(given), whole, rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("mean[7]", "mean, row 8"),
+        ("sd[7,1]", "sd of outcome 2, row 8"),
+        ("log_density[0]", "log density, row 1"),
+        ("probability[26,a, b]", "P(a, b), row 27"),
+        ("log_probability[3]", "log probability, row 4"),
+        ("my own", "my own"),
+    ],
+)
+def test_functionals_in_words(name, words):
+    assert in_words(name) == words
+
+
 def test_functionals_have_names_chains_and_draws(key):
     given = densities(key, widths=(2, 3, 2), draws=6)
     y = np.zeros((4, 2))
@@ -105,6 +125,16 @@ def test_above_is_the_weighted_mean_and_quantile(key):
         total = np.cumsum(np.array(weights)[order])
         assert found.lower[n] == pytest.approx(each[order, n][np.argmax(total >= 0.25)])
         assert found.upper[n] == pytest.approx(each[order, n][np.argmax(total >= 0.75)])
+
+
+def test_above_at_several_thresholds(key):
+    given = densities(key)
+    found = above_each(given, [-0.5, 0.7, 2.0], 0.9)
+    assert found.mean.shape == (4, 3)
+    for m, c in enumerate([-0.5, 0.7, 2.0]):
+        one = above(given, c, 0.9)
+        for part in ("mean", "lower", "upper"):
+            assert np.allclose(getattr(found, part)[:, m], getattr(one, part))
 
 
 def test_above_at_a_threshold_a_row(key):

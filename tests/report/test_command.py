@@ -6,9 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from deepnoise import BDeepNoiseClassifier, BDeepNoiseSurvival
 from deepnoise.cli.models import Columns, remember
 from tests.cli_toy import error, run
+from tests.estimators.toy import PLAIN
 from tests.report.pages import NUMBER, fitted, parsed, table
+from tests.report.test_outcomes import SIZES, times
 
 ROWS = 25
 
@@ -34,6 +37,48 @@ def test_report(home, tmp_path):
     assert {"row-5-title", "row-8-title", "scores", "convergence"} <= set(page.ids)
     again = run("report", home / "model", home / "test.csv", "--out", out)
     assert "exists: --force replaces it" in error(again, 2)
+
+
+def test_names_of_rows_and_thresholds(home, tmp_path):
+    named = pd.read_csv(home / "test.csv").assign(id=[f"a{n}" for n in range(ROWS)])
+    named.to_csv(tmp_path / "named.csv", index=False)
+    more = ["--keep", "id", "--above", "50", "--show", "3"]
+    result = run("report", home / "model", tmp_path / "named.csv", "--out", "-", *more)
+    assert result.exit_code == 0, result.output
+    text = parsed(result.stdout).text
+    assert "Row 3 (id a2)" in text
+    assert "P(y ≥ 50)" in text
+
+
+def test_censored_outcomes(home, tmp_path):
+    X, y = table(ROWS, 1)
+    X.assign(y=np.minimum(y, 50.0), most=np.where(y < 50, y, np.nan)).to_csv(
+        tmp_path / "cut.csv", index=False
+    )
+    result = run("report", home / "model", tmp_path / "cut.csv", "--out", "-", "--upper", "most")
+    assert result.exit_code == 0, result.output
+    text = parsed(result.stdout).text
+    assert f"{int((y >= 50).sum())} rows not seen exactly" in text
+    assert "Observed: above 50" in text
+
+
+@pytest.mark.slow
+def test_times_and_classes(tmp_path):
+    X, y = times(40, 0)
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    sizes = {**SIZES, "draws": 10, "warmup": 10}
+    BDeepNoiseSurvival(**sizes, **PLAIN).fit(frame, y).save(tmp_path / "times")
+    data = tmp_path / "times.csv"
+    frame.assign(t=y[0], end=np.where(y[1], y[0], np.nan)).to_csv(data, index=False)
+    command = ["report", tmp_path / "times", data, "--out", "-", "--target", "t"]
+    assert "predicts times: --upper names the column" in error(run(*command), 2)
+    result = run(*command, "--upper", "end")
+    assert result.exit_code == 0, result.output
+    assert "Concordance" in parsed(result.stdout).text
+    classes = BDeepNoiseClassifier(**sizes, init="prior", sampler="gibbs").fit(frame, y[1])
+    classes.save(tmp_path / "classes")
+    refused = run("report", tmp_path / "classes", data, "--out", "-", "--target", "t")
+    assert "classes" in error(refused, 2)
 
 
 def test_a_table_without_the_target(home, tmp_path):
@@ -67,13 +112,12 @@ MISMATCHES = {
 }
 
 
-# What the explorer says of values is asked where Dash is there: in ``make test-browser``.
+# The explorer does not look at outcomes.
 MISMATCHED = [
-    pytest.param(case, command, marks=pytest.mark.browser)
-    if (case, command) == ("infinite", "explore")
-    else (case, command)
+    (case, command)
     for case in MISMATCHES
     for command in ("report", "explore")
+    if (case, command) != ("outcome", "explore")
 ]
 
 
@@ -94,6 +138,9 @@ def test_a_table_that_does_not_match(case, command, home, tmp_path):
         (["--show", "1.5"], "no list of whole numbers from 1"),
         (["--show", "0"], "no list of whole numbers from 1"),
         (["--rows", "0"], "'--rows'"),
+        (["--keep", "name"], "--keep: "),
+        (["--upper", "most"], "no column 'most'"),
+        (["--out", "x.pdf"], "x.pdf would hold HTML: name it x.html"),
     ],
 )
 def test_bad_usage(home, tmp_path, options, message):
@@ -107,7 +154,7 @@ def test_bad_usage(home, tmp_path, options, message):
     ("command", "module", "message"),
     [
         (["report", "--out", "-"], "jinja2", "a report needs Jinja2: pip install"),
-        (["explore"], "dash", "exploring needs Dash: pip install"),
+        (["explore"], "jinja2", "exploring needs Jinja2: pip install"),
     ],
 )
 def test_missing_packages(home, monkeypatch, command, module, message):

@@ -8,7 +8,7 @@ from tests.estimators.toy import Line
 from tests.report.pages import EVIL, LEVELS, NUMBER, SOURCE, TARGET, fitted, parsed, table
 
 SECTIONS = {"fitted", "scores", "calibration", "sharpness", "densities", "worst"}
-SECTIONS |= {"influence", "split", "convergence", "again"}
+SECTIONS |= {"verdict", "above", "effects", "influence", "split", "convergence", "again"}
 LARGEST = 3_000_000
 
 

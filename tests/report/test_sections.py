@@ -1,16 +1,24 @@
 """What single sections say, on data for which it is known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from deepnoise.inference.diagnostics import VERDICTS
 from deepnoise.prediction import metrics
+from deepnoise.prediction.credible import Band
+from deepnoise.prediction.influence import Effects, Influence
+from deepnoise.prediction.levels import LevelEffects
 from deepnoise.prediction.mixture import GaussianMixture
+from deepnoise.prediction.rivals import one_density
 from deepnoise.report import calibration, convergence, sharpness, svg, words, worst
 from deepnoise.report.case import judged_rows, make_case
-from deepnoise.report.influence import influences, leading, split
+from deepnoise.report.influence import influences, leading, lines, split
 from deepnoise.report.scores import scores
+from deepnoise.report.verdict import overall
+from tests.estimators.toy import Line
 from tests.report.pages import NUMBER, fitted, table
 
 UNIFORM = (np.arange(200) + 0.5) / 200
@@ -44,16 +52,51 @@ def test_coverage_table():
 
 def test_scores_are_those_of_the_metrics(case):
     found = scores(case)
-    assert found.better
-    values = {line.name: line.value for line in found.lines}
+    values = {line.name: line.own for line in found.lines}
+    y = case.seen[:, 0]
     for name in ("rmse", "nll", "crps"):
-        assert values[name.upper()] == words.number(getattr(metrics, name)(case.density, case.y))
-    turned = scores(make_case(case.model, case.X, 2 * case.y.mean() - case.y))
-    assert not turned.better
-    assert "Worse than one Gaussian" in turned.summary
-    far = scores(make_case(case.model, case.X, case.y + 1e6))
-    assert not far.better
-    assert "No better and no worse" in far.summary
+        assert values[name.upper()] == words.number(getattr(metrics, name)(case.density, y))
+    turned = scores(make_case(case.model, case.X, 2 * y.mean() - y))
+    assert turned.status == "worse"
+    assert "Worse than ignoring all columns" in turned.summary
+
+
+def test_noise_is_not_called_useful():
+    """The page of issue 21: independent normal columns, a log-normal outcome of its own."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(160, 3)), np.exp(rng.normal(size=160))
+    # A density that follows the outcomes and asks no column: far better than one Gaussian.
+    skewed = one_density(y[:80], 80)
+    page = make_case(Line(random_state=0).fit(X[:80], y[:80]), X[80:], y[80:])
+    found = scores(replace(page, density=skewed))
+    gaussian = stats.norm.logpdf(y[80:], y[:80].mean(), y[:80].std())
+    assert np.mean(skewed.log_prob(y[80:]) - gaussian) > 0.3
+    assert found.status in ("same", "worse")
+    assert overall(found.status, "good", "settled", "").kind == "bad"
+
+
+def test_a_line_is_told_that_it_is_one():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(160, 2))
+    y = X[:, 0] + 0.3 * rng.normal(size=160)
+    page = make_case(Line(random_state=0).fit(X[:80], y[:80]), X[80:], y[80:])
+    assert scores(page).status in ("line", "beaten")
+    bent = np.abs(X[:, 0]) + 0.1 * rng.normal(size=160)
+    page = make_case(Line(random_state=0).fit(X[:80], bent[:80]), X[80:], bent[80:])
+    right = GaussianMixture.of(np.abs(X[80:, :1])[:, None], np.full((1, 1, 1, 1), 0.01))
+    assert scores(replace(page, density=right)).status == "useful"
+    assert scores(make_case(page.model, X[80:85], bent[80:85])).status == "unknown"
+
+
+def test_one_verdict_with_a_next_step():
+    assert overall("useful", "good", "settled", "") == overall("useful", "good", None, "")
+    assert overall("useful", "good", "settled", "").kind == "good"
+    assert overall("useful", "narrow", "settled", "").kind == "bad"
+    assert overall("useful", "good", "moving", "run on").next_step == "run on"
+    assert overall("useful", "good", "broken", "stop").headline == "Do not use this model"
+    assert overall(None, None, "settled", "").kind == "warn"
+    for status in ("useful", "line", "beaten", "same", "worse", "unknown"):
+        assert overall(status, "good", "settled", "").next_step.endswith(".")
 
 
 def test_sharpness_sees_the_link():
@@ -68,32 +111,53 @@ def test_sharpness_sees_the_link():
 
 
 def test_worst_rows_come_first(case):
-    y = case.y.copy()
+    y = case.seen[:, 0].copy()
     y[[7, 3]] = 900.0, 2000.0
-    found = worst.worst(make_case(case.model, case.X, y))
-    assert [row.number for row in found.rows[:2]] == [4, 8]
-    assert found.rows[0].features[0] == words.number(case.X[NUMBER].iloc[3])
+    labels = [f"id {n}" for n in range(25)]
+    found = worst.worst(make_case(case.model, case.X, y, labels=labels))
+    assert [row.name for row in found.rows[:2]] == ["Row 4 (id 3)", "Row 8 (id 7)"]
+    assert f"</span> {words.number(case.X[NUMBER].iloc[3])}</span>" in found.rows[0].features
     assert found.rows[0].where.startswith("above ")
-    assert worst.where(0.02) == f"below {words.percent(0.98)} of the density"
+    assert worst.side(0.02) == f"below {words.percent(0.98)} of the density"
 
 
 def test_influence_and_split(case):
     found, theirs = influences(case), case.model.influence(case.X)
-    scaled = theirs.mean.mean * case.model.units_.x.scale
-    order = np.argsort(-scaled)
-    assert [feature.name for feature in found.features] == [theirs.names[j] for j in order]
-    assert [feature.mean for feature in found.features] == [
-        words.number(value, 3) for value in scaled[order]
-    ]
-    assert leading([]).startswith("No column")
-    assert leading(["a", "b"]).startswith("a and b move the prediction")
-    assert leading(list("abcdef")).startswith("a, b, c, d, e and others move")
+    effects = theirs.on_mean
+    order = np.argsort(-effects.size)
+    columns = [feature for feature in found.features if feature.bar]
+    assert [feature.name for feature in columns] == [theirs.columns[j] for j in order]
+    for feature, j in zip(columns, order, strict=True):
+        assert feature.mean.startswith(words.number(effects.size[j], 3))
+        assert ("in the noise" in feature.mean) == (not effects.clear[j])
+    assert leading([], 3) == "No column moves the prediction by more than noise would."
+    assert leading(["a", "b"], 3).startswith("a and b move the prediction by more than noise")
+    assert leading(["a"], 3).endswith("; the other columns cannot be told from noise.")
+    assert leading(list("abcdef"), 9).startswith("a, b, c, d, e and others move")
+    assert leading(list("abc"), 3).startswith("All 3 columns")
     parts = split(case)
     shares = [float(part.share.removeprefix("under ")[:-1]) for part in parts.sources]
     assert sum(shares) == pytest.approx(100, abs=1)
     variance = case.model.decompose(case.X)
     epistemic = np.mean(variance.epistemic / (variance.epistemic + variance.aleatoric))
     assert parts.sources[0].share == words.percent(float(epistemic))
+
+
+def test_levels_stand_below_their_column_and_signs_are_shown(case):
+    levels = Band(np.array([-1.0, 2.0]), np.array([-2.0, 1.0]), np.array([0.5, 3.0]))
+    sizes, floors = np.array([4.0, 1.0]), np.array([1.0, 2.0])
+    signed = Band(*(np.array([np.nan, end]) for end in (0.5, -0.25, 1.5)))
+    effects = Effects(sizes, floors, signed)
+    of_levels = {"colour": LevelEffects(("blue", "red"), levels, levels)}
+    columns = ("colour", "size")
+    found = Influence((), sizes, levels, levels, columns, effects, effects, of_levels, 0.95)
+    colour, red, blue = lines(found, 0, 4.0)
+    assert [colour.name, red.name, blue.name] == ["colour", "colour = red", "colour = blue"]
+    assert [colour.interval, red.interval] == ["by level", "+2 (1 to 3)"]
+    assert blue.interval == f"{words.number(-1.0, 3)} ({words.number(-2.0, 3)} to 0.5)"
+    (size,) = lines(found, 1, 4.0)
+    assert size.mean == "1, in the noise"
+    assert "bar noise" in size.bar
 
 
 def test_every_status_has_a_meaning(case):

@@ -25,6 +25,7 @@ from deepnoise.model.inverse_gamma import InverseGamma
 from deepnoise.model.network import Prior, pre_activation, sample_prior, simulate
 from deepnoise.model.random import normals
 
+from ..oracle import with_scales
 from ..statistics import mean_is_zero, rejected, same_law
 
 STEP_SIZE = 0.15
@@ -41,6 +42,7 @@ class Net:
     h: PiecewiseLinear
     widths: tuple[int, ...]
     N: int = 3
+    learnt: bool = True
 
     def x(self) -> jax.Array:
         """Fixed rows, without symmetries that could hide a mistake."""
@@ -57,7 +59,8 @@ class Net:
             for a, b in LAWS
         )
         last = InverseGamma(*(jnp.asarray(part, float) for part in LAST))
-        return Prior(weight, bias, (*preact[:-1], last), postact[:-1])
+        prior = Prior(weight, bias, (*preact[:-1], last), postact[:-1])
+        return with_scales(prior) if self.learnt else prior
 
 
 @dataclass(frozen=True)
@@ -142,14 +145,15 @@ def redraw_y(key: jax.Array, state: GibbsState, x: jax.Array) -> jax.Array:
     return m + jnp.sqrt(theta.tau2[-1]) * normals(key, m.shape, m.dtype)
 
 
-def fixed_tuning(kernel: InterweavedKernel, theta) -> Tuning:
+def fixed_tuning(kernel: InterweavedKernel, state: GibbsState) -> Tuning:
     """A tuning that a kernel with warmup = 0 never changes; masses differ between coordinates."""
     # A density that jumps rejects long trajectories.
     step_size = STEP_SIZE if np.isfinite(kernel.h.lipschitz) else STEP_SIZE / 6
-    size = sum(a.size for a in jax.tree.leaves(theta))
+    moved = state.theta, state.scales.noise, state.scales.weight
+    size = sum(a.size for a in jax.tree.leaves(moved))
     adapted = kernel._dual_averaging()[0](step_size)._replace(log_step_size_avg=np.log(step_size))
     adapted = jax.tree.map(lambda a: jnp.asarray(a, float), adapted)
-    return Tuning(adapted, jnp.linspace(0.7, 1.5, size), jnp.zeros(()))
+    return Tuning(adapted, jnp.linspace(0.7, 1.5, size), jnp.zeros(()), jnp.zeros(2, int))
 
 
 def chain(key: jax.Array, state: GibbsState, y, kernel, net: Net, sweeps: int):
@@ -161,7 +165,7 @@ def chain(key: jax.Array, state: GibbsState, y, kernel, net: Net, sweeps: int):
         key_step, key_y = jax.random.split(jax.random.fold_in(key, t))
         data = Data(x, y, prior)
         if isinstance(kernel, InterweavedKernel):
-            full = InterweavedState(state, fixed_tuning(kernel, state.theta))
+            full = InterweavedState(state, fixed_tuning(kernel, state))
             full = kernel.step(key_step, t, full, data)
             state, accepted = full.gibbs, accepted + full.tuning.acceptance
         else:
@@ -181,9 +185,22 @@ def functionals(states: GibbsState, ys: jax.Array, net: Net) -> dict[str, jax.Ar
         found = {}
         for l in range(state.theta.L + 1):
             found |= _layer(l, state, *state.latents.clamp(x, y), net.h)
+        if net.learnt:
+            found |= _scales(state)
         return {name: jnp.ravel(part) for name, part in found.items()}
 
     return jax.vmap(one)(states, ys)
+
+
+def _scales(state: GibbsState) -> dict[str, jax.Array]:
+    theta, scales = state.theta, state.scales
+    found = {"noise": scales.noise}
+    for l, weight in enumerate(scales.weight):
+        found |= {f"weight[{l}]": weight, f"rho2[{l}]/weight": scales.rho2[l] / weight}
+    for l in range(theta.L):
+        found[f"tau2[{l}]/noise"] = theta.tau2[l] / scales.noise
+        found[f"sigma2[{l}]/noise"] = theta.sigma2[l] / scales.noise
+    return found
 
 
 def _layer(l: int, state: GibbsState, v, u, h) -> dict[str, jax.Array]:

@@ -119,7 +119,7 @@ def chain(key, state: GibbsState, x, y, kernel, blind: Blind, sweeps: int):
         key_step, key_data = jax.random.split(jax.random.fold_in(key, t))
         data = blind.data(x, seen)
         if isinstance(kernel, InterweavedKernel):
-            full = InterweavedState(state, fixed_tuning(kernel, state.theta))
+            full = InterweavedState(state, fixed_tuning(kernel, state))
             state = kernel.step(key_step, t, full, data).gibbs
         else:
             state = kernel.step(key_step, t, state, data)

@@ -38,7 +38,7 @@ def chains(key, kernel, data, replicates: int = 4000, sweeps: int = 60):
         latents = simulate(key_latents, theta, data.x, hard_tanh)[0]
         state = GibbsState(theta, scales, latents)
         if isinstance(kernel, InterweavedKernel):
-            state = InterweavedState(state, fixed_tuning(kernel, theta))
+            state = InterweavedState(state, fixed_tuning(kernel, state))
         step = lambda t, s: kernel.step(jax.random.fold_in(key_chain, t), t, s, data)
         return kernel.theta(jax.lax.fori_loop(0, sweeps, step, state))
 

@@ -74,7 +74,7 @@ def priors_swapped(monkeypatch):
         if not isinstance(part, Prior):
             return part
         preact = (*part.postact, part.preact[-1])
-        return Prior(part.weight, part.bias, preact, part.preact[:-1])
+        return replace(part, preact=preact, postact=part.preact[:-1])
 
     _with_arguments(monkeypatch, gibbs, "draw_variances", swap)
 
@@ -182,6 +182,23 @@ def no_jacobian(monkeypatch):
     monkeypatch.setattr(interweave, "_log_variance", wrong)
 
 
+def no_jacobian_of_scales(monkeypatch):
+    """Learnt scales moved on the log scale without the Jacobian of the logarithm."""
+    right = interweave._log_scale
+    wrong = lambda log_s, law: right(log_s, law) - log_s
+    monkeypatch.setattr(interweave, "_log_scale", wrong)
+
+
+def last_noise_in_the_scale(monkeypatch):
+    """The scale of hidden noise given τ²_L too, which it does not scale."""
+    right = gibbs.noise_given
+
+    def wrong(tau2, sigma2, prior, law):
+        return right(tau2, sigma2, prior, law).updated(prior.preact[-1], tau2[-1])
+
+    monkeypatch.setattr(gibbs, "noise_given", wrong)
+
+
 def last_latents_kept(monkeypatch):
     """u_L, integrated out of the move, not redrawn after it."""
     right = kernels.InterweavedKernel.step
@@ -223,6 +240,8 @@ MUTANTS = {
     "reused key": Mutant(reused_key, ("gibbs",)),
     "same key every sweep": Mutant(same_key_every_sweep, ("gibbs",)),
     "no Jacobian in the move": Mutant(no_jacobian, ("density", "interweaved")),
+    "no Jacobian of a scale": Mutant(no_jacobian_of_scales, ("density", "interweaved")),
+    "the last noise in the scale": Mutant(last_noise_in_the_scale, ("ratio", "gibbs")),
     "u_L kept after the move": Mutant(last_latents_kept, ("interweaved",)),
     "current path left out of the refresh": Mutant(current_path_left_out, ("interweaved",)),
 }

@@ -12,7 +12,7 @@ from deepnoise.inference.gibbs import GibbsState
 from deepnoise.model import conditionals as given
 from deepnoise.model.network import Scales, Theta, log_joint
 
-CONDITIONALS = ("tau2", "sigma2", "rho2", "xi2", "v", "u", "weights")
+CONDITIONALS = ("tau2", "sigma2", "rho2", "xi2", "noise", "weight", "v", "u", "weights")
 
 
 def sweep_residuals(key, state: GibbsState, other: GibbsState, x, y, prior, h):
@@ -21,15 +21,18 @@ def sweep_residuals(key, state: GibbsState, other: GibbsState, x, y, prior, h):
     The laws are those that the sweep itself asks for, so wrong indices show as well; instead of
     what it draws, each block takes its values from ``other``.
     """
-    with _recorded(other) as laws:
+    with _recorded(other, state.scales) as laws:
         new = gibbs.sweep(key, state, x, y, prior, h)
     theta = Theta(state.theta.beta, state.theta.gamma, new.theta.tau2, new.theta.sigma2)
-    variances = GibbsState(theta, new.scales, state.latents)
-    v = replace(variances, latents=replace(state.latents, v=new.latents.v))
+    drawn = replace(state.scales, rho2=new.scales.rho2, xi2=new.scales.xi2)
+    variances = GibbsState(theta, drawn, state.latents)
+    scales = replace(variances, scales=new.scales)
+    v = replace(scales, latents=replace(state.latents, v=new.latents.v))
     u = replace(v, latents=new.latents)
     steps = {
         "variances": (state, variances, ("tau2", "sigma2", "rho2", "xi2")),
-        "v": (variances, v, ("v",)),
+        "scales": (variances, scales, ("noise", "weight")),
+        "v": (scales, v, ("v",)),
         "u": (v, u, ("u",)),
         "weights": (u, new, ("weights",)),
     }
@@ -42,11 +45,13 @@ def sweep_residuals(key, state: GibbsState, other: GibbsState, x, y, prior, h):
 
 
 @contextmanager
-def _recorded(other: GibbsState):
+def _recorded(other: GibbsState, old: Scales):
     """gibbs with conditionals that keep the laws they return, l by l, and draws from ``other``."""
     theta, laws = other.theta, {name: [] for name in CONDITIONALS}
+    keeping = lambda scales: replace(scales, noise=old.noise, weight=old.weight)
     values = {
-        "draw_variances": (theta.tau2, theta.sigma2, other.scales),
+        "draw_variances": (theta.tau2, theta.sigma2, keeping(other.scales)),
+        "draw_scales": other.scales,
         "draw_v": other.latents.v,
         "draw_u": other.latents.u,
         "draw_weights": (theta.beta, theta.gamma),
@@ -86,6 +91,8 @@ def _log_prob(laws, name: str, state: GibbsState) -> jax.Array:
         "sigma2": theta.sigma2,
         "rho2": state.scales.rho2,
         "xi2": state.scales.xi2,
+        "noise": [state.scales.noise],
+        "weight": state.scales.weight,
         "v": state.latents.v,
         "u": state.latents.u,
         "weights": joined,
@@ -94,35 +101,45 @@ def _log_prob(laws, name: str, state: GibbsState) -> jax.Array:
     return sum((jnp.sum(law.log_prob(value)) for law, value in parts), jnp.zeros(()))
 
 
-def density_residual(state: GibbsState, other: Theta, x, y, prior, h) -> jax.Array:
-    """Change of the move's log density from Theta to ``other``, less that of the joint.
+def density_residual(state: GibbsState, other: GibbsState, x, y, prior, h) -> jax.Array:
+    """Change of the move's log density from one state's Theta and scales to the other's, less that
+    of the joint.
 
     The joint loses u_L, rho2 and xi2 by p(rest) = p(all) / p(u_L, rho2, xi2 | rest), with the exact
-    conditionals, and gains the Jacobians of the noises and of the log variances.
+    conditionals, and gains the Jacobians of the noises, of the logs and of the scaled weights.
     """
     noises = interweave.standardise(state.theta, *state.latents.clamp(x, y), h)
+    rest = state.scales.rho2, state.scales.xi2
 
-    def expected(theta: Theta):
+    def expected(theta: Theta, learnt: Scales):
+        scales = Scales(*rest, learnt.noise, learnt.weight)
         rebuilt = interweave.rebuild(theta, noises, x, h)
         latents = replace(rebuilt, u=(*rebuilt.u, *state.latents.u[-1:]))
-        total = log_joint(theta, state.scales, latents, x, y, prior, h)
-        total -= integrated_out(theta, state.scales, latents, x, y, prior, h)
+        total = log_joint(theta, scales, latents, x, y, prior, h)
+        total -= integrated_out(theta, scales, latents, x, y, prior, h)
         for l in range(theta.L):
             total += len(x) * jnp.sum(jnp.log(theta.tau2[l])) / 2
         for l in range(theta.L - 1):
             total += len(x) * jnp.sum(jnp.log(theta.sigma2[l])) / 2
+        for beta, scale in zip(theta.beta, scales.weight, strict=True):
+            total += (1 + beta.size / 2) * jnp.log(scale)
+        total += jnp.log(scales.noise)
         return total + sum(jnp.sum(jnp.log(s2)) for s2 in (*theta.tau2, *theta.sigma2))
 
-    def actual(theta: Theta):
-        position = interweave.to_position(theta)
+    def actual(theta: Theta, learnt: Scales):
+        position = interweave.to_position(theta, learnt)
         return interweave.log_density(position, noises, x, y, prior, h)
 
-    return (actual(other) - actual(state.theta)) - (expected(other) - expected(state.theta))
+    def change(density):
+        return density(other.theta, other.scales) - density(state.theta, state.scales)
+
+    return change(actual) - change(expected)
 
 
 def integrated_out(theta: Theta, scales: Scales, latents, x, y, prior, h) -> jax.Array:
     """log p(u_L, rho2, xi2 | everything else)."""
     v, u = latents.clamp(x, y)
+    prior = prior.given(scales)
     total = jnp.zeros(())
     for l in range(theta.L + 1):
         total += jnp.sum(given.rho2_given(theta.beta[l], prior.weight[l]).log_prob(scales.rho2[l]))

@@ -52,7 +52,7 @@ def test_exact_identities(check, name, monkeypatch):
         if check == "ratio":
             return ratio.sweep_residuals(key, state, other, x, y, prior, hard_tanh)
         if check == "density":
-            return ratio.density_residual(state, other.theta, x, y, prior, hard_tanh)
+            return ratio.density_residual(state, other, x, y, prior, hard_tanh)
         return ratio.round_trip_residual(state, x, y, hard_tanh)
 
     found = np.abs(jax.tree.leaves(jax.jit(residuals)(jax.random.key(5))))

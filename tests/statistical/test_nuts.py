@@ -32,9 +32,9 @@ def functionals(theta):
     return jnp.concatenate([jnp.mean(means, axis=0), jnp.log(sd)])
 
 
-def by_nuts(key) -> np.ndarray:
+def by_nuts(key, spec) -> np.ndarray:
     """(functional, chain, draw) from Theta and the standardised noises e, u_L integrated out."""
-    prior = build_prior(SPEC, WIDTHS, float)
+    prior = build_prior(spec, WIDTHS, float)
 
     def log_density(position):
         theta, e = position
@@ -43,15 +43,15 @@ def by_nuts(key) -> np.ndarray:
 
     def one_chain(key):
         key_start, key_noise, key_warm, key_run = jax.random.split(key, 4)
-        theta, _ = sample_prior(key_start, prior, WIDTHS, float)
-        start = interweave.to_position(theta), jax.random.normal(key_noise, (len(X), 2))
+        theta, scales = sample_prior(key_start, prior, WIDTHS, float)
+        start = interweave.to_position(theta, scales), jax.random.normal(key_noise, (len(X), 2))
         warm = blackjax.window_adaptation(blackjax.nuts, log_density)
         (state, tuned), _ = warm.run(key_warm, start, 1000)
         step = blackjax.nuts(log_density, **tuned).step
 
         def draw(state, key):
             state, _ = step(key, state)
-            return state, functionals(interweave.from_position(state.position[0]))
+            return state, functionals(interweave.from_position(state.position[0], scales)[0])
 
         return jax.lax.scan(draw, state, jax.random.split(key_run, 2500))[1]
 
@@ -60,17 +60,18 @@ def by_nuts(key) -> np.ndarray:
     )
 
 
-def by_gibbs(sampler: str) -> np.ndarray:
-    plan = Plan((2,), hard_tanh, 0, SPEC, CHAINS, 1000, 2500, 4, "prior", sampler, "float64")
+def by_gibbs(sampler: str, spec) -> np.ndarray:
+    plan = Plan((2,), hard_tanh, 0, spec, CHAINS, 1000, 2500, 4, "prior", sampler, "float64")
     draws = fit(plan, X, Y).draws
     return np.asarray(jax.jit(jax.vmap(jax.vmap(functionals)))(draws)).transpose(2, 0, 1)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("spec", [SPEC, "default"], ids=["fixed", "learnt"])
 @pytest.mark.parametrize("sampler", ["gibbs", "interweaved"])
-def test_same_posterior_as_nuts(sampler, key):
+def test_same_posterior_as_nuts(sampler, spec, key):
     with numerics():
-        expected, found = by_nuts(key), by_gibbs(sampler)
+        expected, found = by_nuts(key, spec), by_gibbs(sampler, spec)
     assert diagnose({str(i): v for i, v in enumerate(expected)}).max_rhat < 1.05
     for theirs, ours in zip(expected, found, strict=True):
         error = np.hypot(mcse(theirs), mcse(ours))

@@ -46,7 +46,7 @@ def ends(key, kernel, start, data, sweeps: int) -> GibbsState:
         key_start, key_chain = jax.random.split(key)
         state = start(key_start)
         if isinstance(kernel, InterweavedKernel):
-            state = InterweavedState(state, fixed_tuning(kernel, state.theta))
+            state = InterweavedState(state, fixed_tuning(kernel, state))
         step = lambda t, s: kernel.step(jax.random.fold_in(key_chain, t), t, s, data)
         state = jax.lax.fori_loop(0, sweeps, step, state)
         return getattr(state, "gibbs", state)

@@ -64,7 +64,7 @@ def test_a_failed_row_is_told_and_the_study_goes_on(tmp_path):
 
 
 def test_a_method_whose_package_is_absent_is_skipped_with_a_message(tmp_path, monkeypatch):
-    absent = registry.Method("Other", "Nothing", "no.module", "no_such_package", "peers")
+    absent = registry._peer("Other", "Nothing", "no_such_package")
     monkeypatch.setitem(registry.METHODS, "gp", absent)
     study, ledger = quick_study(tmp_path)
     said = []

@@ -24,7 +24,7 @@ def test_the_papers_protocol():
     assert spec.set_names()[:2] == ("heteroscedastic-1000", "heteroscedastic-2000")
     assert len(spec.set_names()) == 9
     assert spec.splits == read_spec("uci").splits == 20
-    assert read_spec("uci").settings_of("bdeepnoise")["hidden"] == (50, 50, 50, 50)
+    assert read_spec("uci").settings_of("bdeepnoise")["hidden"] == (50, 50)
 
 
 def test_cases_go_split_by_split_and_stop_where_a_set_does():

@@ -26,7 +26,9 @@ BMI = 2
     show_default=True,
     help="Folder of pictures.",
 )
-@click.option("--quick", is_flag=True, help="A toy fit that takes seconds and is no good.")
+@click.option(
+    "--quick", is_flag=True, help="A tiny fit that takes seconds; do not use its numbers."
+)
 @options.quiet
 def demo(out, quick, quiet) -> None:
     """Fit the diabetes data, print scores, write pictures.
@@ -37,6 +39,7 @@ def demo(out, quick, quiet) -> None:
     from sklearn.model_selection import train_test_split
 
     from ..estimators.bdeepnoise import BDeepNoiseRegressor
+    from ..estimators.usefulness import usefulness_of
 
     data = load_diabetes(scaled=False)
     X, X_test, y, y_test = train_test_split(data.data, data.target, random_state=0)
@@ -48,9 +51,21 @@ def demo(out, quick, quiet) -> None:
     click.echo(f"fitted in {duration(time.monotonic() - began)}")
     density = model.predict_density(X_test)
     click.echo(score_table({"B-DeepNoise": density} | baselines(X, y, X_test), y_test))
+    click.echo(against_a_line(usefulness_of(model, X_test, y_test).line))
     diagnostics = model.diagnostics_
     click.echo(f"{diagnostics.verdict}\n{diagnostics.advice}")
     write_pictures(pictures(model, density, X_test, y_test, data.feature_names), out, "png", True)
+
+
+def against_a_line(gain: Any) -> str:
+    """Whether the held-out rows can tell the model from a ridge line."""
+    said = {
+        1: "better than a straight line",
+        0: "a straight line does as well",
+        -1: "a straight line does better",
+    }
+    between = f"{gain.low:+.3f} to {gain.high:+.3f}, 95 %"
+    return f"{said[gain.sign]}: {gain.mean:+.3f} nats a row ({between})"
 
 
 def baselines(X: Any, y: Any, X_test: Any) -> dict[str, Any]:
@@ -91,13 +106,13 @@ def pictures(model: Any, density: Any, X: Any, y: Any, names: list[str]) -> dict
 
     outcome = "progression of diabetes"
     grid = np.linspace(X[:, BMI].min(), X[:, BMI].max(), 150)
-    found = replace(model.influence(X), names=tuple(names))
+    found = replace(model.influence(X), columns=tuple(names))
     return {
         "heatmap": lambda: plots.density_heatmap(
             model, grid, BMI, X, y, xlabel="body mass index", ylabel=outcome
         ),
         "ridge": lambda: plots.ridge(density, y, xlabel=outcome),
         "fan": lambda: plots.fan(density, y, ylabel=outcome),
-        "calibration": lambda: plots.calibration(density, y),
-        "influence": lambda: plots.influence_bars(found, model.units_.x.scale),
+        "calibration": lambda: plots.calibration(density, y, outcome=outcome),
+        "influence": lambda: plots.influence_bars(found, outcome),
     }

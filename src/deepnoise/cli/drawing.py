@@ -85,7 +85,7 @@ def check_complete(model: Any, wanted: int, folder: Path) -> None:
         end_line()
         persist(model, folder)
         raise Failure(
-            f"interrupted: {drawn} of {wanted} draws a chain are kept in {folder}; "
+            f"interrupted: {drawn} of {wanted} draws per chain are kept in {folder}; "
             f"continue with: deepnoise resume {folder} --draws {wanted}"
         )
 
@@ -123,3 +123,14 @@ def summarise(model: Any, folder: Path, seconds: float, as_json: bool) -> None:
         f"{summary['draws']} draws in {duration(seconds)}, saved to {folder}"
     )
     click.echo(f"{diagnostics.verdict}\n{diagnostics.advice}")
+    if (command := next_command(diagnostics, folder)) is not None:
+        click.echo(command)
+
+
+def next_command(diagnostics: Any, folder: Path) -> str | None:
+    """The command of the advice: longer chains, or more of them."""
+    if diagnostics.status == "apart":
+        return f"next: the same deepnoise fit with --chains {2 * diagnostics.chains}"
+    if diagnostics.status in ("moving", "short", "unknown"):
+        return f"next: deepnoise resume {folder} --draws {2 * diagnostics.draws}"
+    return None

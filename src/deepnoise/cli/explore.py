@@ -6,8 +6,7 @@ import click
 
 from . import options
 from .app import Command, Failure, note
-from .models import open_finished
-from .report import table
+from .models import features, open_finished, recall
 from .tables import called, located, read_table
 
 
@@ -25,16 +24,17 @@ from .tables import called, located, read_table
 def explore(model, data, port, target) -> None:
     """Try what MODEL predicts, on a local page.
 
-    Pick a row of DATA or move a slider a column, for two scenarios side by side; see density,
-    interval and P(y >= c). The page is for this machine only, at an address that holds a secret.
+    Pick a row of DATA or change a value, for two scenarios side by side; see density, interval
+    and P(y >= c). The page is for this machine only, at an address that holds a secret.
     """
-    estimator = open_finished(model)
-    X, _, name = table(model, estimator, read_table(data), target, data)
+    estimator, known = open_finished(model), recall(model)
+    name, frame = target or known.target, read_table(data)
+    X = features(estimator, frame, [*filter(None, (name,)), *known.dropped], data)
     from ..explore.server import Server
 
     try:
         with located(data):
-            server = Server(estimator, X, name, Path(called(data)).name, port)
+            server = Server(estimator, X, name or "y", Path(called(data)).name, port)
     except OSError as error:
         raise Failure(f"port {port} cannot be used: {error.strerror or error}") from error
     click.echo(server.address)

@@ -1,6 +1,5 @@
 """``deepnoise fit``."""
 
-import math
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,13 +11,17 @@ from .app import BadInput, Command, note
 from .drawing import check_complete, draw, follow, has_model, make_folder, persist, summarise
 from .models import Columns, remember
 from .processes import process_options
-from .tables import called, listed, numbers_of, read_table
+from .tables import called, listed, read_table
+from .targets import Target, in_order, target_options
 
 if TYPE_CHECKING:
     import pandas as pd
 
 # Text columns with more values than this, or than every second row, are remarked upon.
 MANY_LEVELS = 20
+# Parameters that not every kind of estimator has.
+OF_CLASSES = ("ordered", "link")
+NOT_OF_CLASSES = ("guard", "combine", "memory_limit")
 
 
 def chain_options(command: Any) -> Any:
@@ -30,76 +33,99 @@ def chain_options(command: Any) -> Any:
                 "--hidden",
                 type=options.Widths(),
                 default="20,20",
-                help="Widths of the hidden layers; none for a line.",
+                help="Widths of the hidden layers; none for a straight line.",
             ),
-            click.option("--activation", default="hard_tanh", help="Or relu, tanh, ..."),
-            click.option("--prior", default="default", help="Or paper, anchored."),
+            click.option(
+                "--activation", default="hard_tanh", help="Activation function; or relu, tanh, ..."
+            ),
+            click.option("--prior", default="default", help="Prior; or fixed, paper, anchored."),
             click.option("--chains", type=whole, default=4, help="Chains to run."),
             click.option(
                 "--warmup",
                 type=click.IntRange(min=0),
-                default=800,
                 help="Sweeps before the first draw.",
             ),
-            click.option("--draws", type=whole, default=200, help="Draws kept of each chain."),
-            click.option("--thin", type=whole, default=4, help="Sweeps from draw to draw."),
+            click.option("--draws", type=whole, help="Draws to keep from each chain."),
+            click.option("--thin", type=whole, help="Sweeps from one draw to the next."),
             click.option(
-                "--paths", type=whole, default=10, help="Noise paths a draw at prediction."
+                "--max-sweeps",
+                type=whole,
+                help="Sweeps at most, where none of the three above is given.",
             ),
             click.option(
-                "--guard", type=float, default=0.001, help="Share kept for unforeseen rows."
+                "--paths", type=whole, default=10, help="Noise paths per draw at prediction."
+            ),
+            click.option(
+                "--guard",
+                type=float,
+                default=0.001,
+                help="Weight of a wide normal in each density, for surprising rows.",
             ),
             click.option("--combine", default="equal", help="Weights of chains; or stacked."),
-            click.option("--init", default="gradient", help="Where chains start; or prior."),
-            click.option("--sampler", default="interweaved", help="Or gibbs."),
+            click.option("--init", default="prior", help="Where chains start; or gradient."),
+            click.option("--sampler", default="interweaved", help="Sampler; or gibbs."),
             click.option(
                 "--standardize",
                 type=options.Standardize(),
                 default="yes",
                 help="Fit in units of mean 0, sd 1; scores adds normal scores of skewed features.",
             ),
-            click.option("--dtype", default="float32", help="Or float64."),
+            click.option("--dtype", default="float32", help="Precision of the chains; or float64."),
         ]
     ):
         command = option(command)
     return command
 
 
+def class_options(command: Any) -> Any:
+    """Those that only the classifier has."""
+    ordered = click.option(
+        "--ordered",
+        type=options.Names(),
+        default="",
+        help="Classes from the lowest to the highest, if they have an order.",
+    )
+    link = click.option("--link", default="probit", help="Noise behind classes; or logit.")
+    return ordered(link(command))
+
+
 @click.command(cls=Command, context_settings={"show_default": True})
 @click.argument("data", type=options.TABLE)
-@click.option("--target", required=True, help="Column to predict.")
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="Model folder to make.")
+@target_options
 @click.option(
-    "--upper", help="Column of upper ends, --target then the lower: censored or rounded outcomes."
+    "--out", required=True, type=click.Path(path_type=Path), help="Folder to write the model to."
 )
-@click.option("--drop", type=options.Names(), default="", help="Columns that are no features.")
-@chain_options
-@click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of everything random.")
-@click.option("--checkpoint", type=click.Path(path_type=Path), help="Checkpoints, if not in --out.")
 @click.option(
-    "--memory-limit", help="Such as 2GB: what needs more stays on disk (--sampler gibbs)."
+    "--drop", type=options.Names(), default="", help="Columns to leave out of the features."
+)
+@chain_options
+@class_options
+@click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of everything random.")
+@click.option(
+    "--checkpoint", type=click.Path(path_type=Path), help="Folder of checkpoints, if not --out."
+)
+@click.option(
+    "--memory-limit", help="Such as 2GB; rows that need more stay on disk (with --sampler gibbs)."
 )
 @process_options
 @options.force
 @options.quiet
 @options.as_json
-def fit(
-    data, target, upper, out, drop, seed, checkpoint, meet, force, quiet, as_json, **settings
-) -> None:
+def fit(data, seen, out, drop, seed, checkpoint, meet, force, quiet, as_json, **settings) -> None:
     """Learn the density of a column given the others.
 
-    Text columns are categories, and features may be missing. Chains are written to the folder
-    while they run: after Ctrl-C, a crash or a power cut, "deepnoise resume" goes on from there.
-    Several processes may fit together: each is started with the same data and options.
+    Text columns are categories, and features may be missing. With --event the target is a time,
+    with --classes a class. Chains are written to the folder while they run: after Ctrl-C, a crash
+    or a power cut, "deepnoise resume" goes on from there. Several processes may fit together: each
+    is started with the same data and options.
     """
-    columns = Columns(target, (*drop, upper) if upper else drop)
-    X, y = training_rows(read_table(data), columns, data, upper)
+    columns = Columns(seen.name, (*drop, *seen.others), seen.upper, seen.event)
+    X, y = training_rows(read_table(data), columns, data, seen)
+    settings = of_kind(seen, settings, y)
     own = beside(out, force)
     folder = checkpoint or own
     with meet() as party:
-        from ..estimators.bdeepnoise import BDeepNoiseRegressor
-
-        model = BDeepNoiseRegressor(**settings, devices=party.devices, random_state=seed)
+        model = estimator(seen)(**settings, devices=party.devices, random_state=seed)
         if not party.leads:
             follow(model, lambda: model.fit(X, y), folder, data)
             return
@@ -110,7 +136,7 @@ def fit(
         remember(folder, columns)
         try:
             seconds = draw(model, lambda: model.fit(X, y), folder, data, quiet)
-            check_complete(model, settings["draws"], folder)
+            check_complete(model, model.posterior_.plan.draws, folder)
             persist(model, out)
         finally:
             if folder != out and not has_model(out):
@@ -121,45 +147,46 @@ def fit(
         summarise(model, out, seconds, as_json)
 
 
+def estimator(target: Target) -> Any:
+    """The estimator of what the target holds."""
+    if target.classes:
+        from ..estimators.classifier import BDeepNoiseClassifier
+
+        return BDeepNoiseClassifier
+    if target.event is not None:
+        from ..estimators.survival import BDeepNoiseSurvival
+
+        return BDeepNoiseSurvival
+    from ..estimators.bdeepnoise import BDeepNoiseRegressor
+
+    return BDeepNoiseRegressor
+
+
+def of_kind(target: Target, settings: dict[str, Any], y: Any) -> dict[str, Any]:
+    """The settings that the estimator has; one of another kind that was asked for is an error."""
+    unfit = NOT_OF_CLASSES if target.classes else OF_CLASSES
+    options.refuse(unfit, "not for --classes" if target.classes else "only for --classes")
+    kept = {name: value for name, value in settings.items() if name not in unfit}
+    if target.classes:
+        order = kept["ordered"]
+        kept["ordered"] = in_order(order, y, "--ordered") if order else False
+    return kept
+
+
 def training_rows(
-    frame: "pd.DataFrame", columns: Columns, source: str, upper: str | None = None
+    frame: "pd.DataFrame", columns: Columns, source: str, target: Target
 ) -> tuple["pd.DataFrame", Any]:
-    """Features and outcomes, which with ``upper`` are windows; an empty end is open."""
-    target = str(columns.target)
-    if upper is None:
-        y: Any = numbers_of(frame, target, source)
-    else:
-        y = windows_of(frame, target, upper, source)
+    """Features and outcomes."""
+    y = target.read(frame, source)
     absent = [name for name in columns.dropped if name not in frame.columns]
     if absent:
         raise BadInput(f"--drop: {called(source)} has no column {listed(absent)}")
     if len(frame) < 2:
-        raise BadInput(f"{called(source)} has one row: at least two are needed")
+        raise BadInput(f"{called(source)} has only one row; at least two are needed")
     X = frame.drop(columns=[*{str(columns.target), *columns.dropped}])
     if not X.shape[1]:
         raise BadInput(f"{called(source)} has no columns but the target")
     return X, y
-
-
-def windows_of(frame: "pd.DataFrame", lower: str, upper: str, source: str) -> Any:
-    import numpy as np
-
-    from ..estimators.outcomes import between
-
-    low, high = (
-        numbers_of(frame.fillna({name: empty}), name, source, finite=False)
-        for name, empty in ((lower, -math.inf), (upper, math.inf))
-    )
-    wrong = np.flatnonzero(low > high)
-    if wrong.size:
-        row, where = wrong[0], f"{called(source)}, row {wrong[0] + 1}"
-        raise BadInput(f"{where}: {lower!r} exceeds {upper!r}, {low[row]:g} > {high[row]:g}")
-    if not (np.isfinite(low) | np.isfinite(high)).any():
-        raise BadInput(f"{called(source)}: {lower!r} and {upper!r} are empty in every row")
-    try:
-        return between(low, high)
-    except ValueError as error:
-        raise BadInput(f"{called(source)}: {error}") from error
 
 
 def beside(out: Path, force: bool) -> Path:
@@ -170,7 +197,9 @@ def beside(out: Path, force: bool) -> Path:
         go_on = f", deepnoise resume {out} continues it" if has_model(out) else ""
         raise BadInput(f"{out} exists: --force replaces it{go_on}")
     if not has_model(out):
-        raise BadInput(f"{out} is no model: delete it yourself, or choose another --out")
+        raise BadInput(
+            f"{out} exists and is not a model; delete it yourself, or choose another --out"
+        )
     return out.with_name(f"{out.name}.fitting")
 
 

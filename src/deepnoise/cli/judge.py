@@ -7,8 +7,9 @@ from typing import Any
 import click
 
 from . import options
-from .app import Command, echo_json
-from .models import features, judged, open_finished, recall
+from .app import Command, echo_json, note
+from .drawing import next_command
+from .models import features, kind_of, open_finished, recall, scored
 from .tables import located, read_table
 
 WORST = 10
@@ -18,13 +19,19 @@ WORST = 10
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("data", type=options.TABLE)
 @options.target
+@click.option("--upper", help="Column of upper ends, if the model does not know its name.")
+@click.option("--event", help="Column of events, if the model does not know its name.")
 @options.as_json
-def score(model, data, target, as_json) -> None:
-    """How good the densities are on DATA."""
-    estimator = open_finished(model)
-    X, y = judged(model, estimator, read_table(data), target, data)
+def score(model, data, target, upper, event, as_json) -> None:
+    """How good the densities are on DATA.
+
+    Of classes: how good their probabilities are. RMSE and CRPS are of rows that were seen exactly.
+    """
+    estimator = open_finished(model, classes=True)
+    frame = read_table(data)
+    X, y = scored(model, estimator, frame, data, target, upper, event)
     with located(data):
-        report = {"rows": len(y), **estimator.score_report(X, y)}
+        report = {**rows_of(y, len(frame)), **estimator.score_report(X, y)}
     if as_json:
         echo_json(report)
         return
@@ -32,24 +39,37 @@ def score(model, data, target, as_json) -> None:
         click.echo(f"{name:<12}{value:>12.6g}")
 
 
+def rows_of(y: Any, rows: int) -> dict[str, int]:
+    """How many rows are judged and, where outcomes are windows, how many were seen exactly."""
+    if not hasattr(y, "lower"):
+        return {"rows": rows}
+    return {"rows": rows, "seen_exactly": int((y.lower == y.upper).sum())}
+
+
 @click.command(cls=Command)
 @click.argument("model", type=click.Path(path_type=Path))
-@click.option("--all", "everything", is_flag=True, help="All functionals, not the ten worst.")
+@click.option("--all", "everything", is_flag=True, help="Show all scalars, not only the ten worst.")
 @options.as_json
 def diagnose(model, everything, as_json) -> None:
     """Whether the chains of MODEL agree.
 
-    R-hat and effective sample sizes of predictive means, sds and log densities at training rows.
+    R-hat and effective sample sizes of predictive means, sds and log densities, or of class
+    probabilities, at training rows, which count from 1 here and from 0 in --json.
     """
-    diagnostics = open_finished(model).diagnostics_
+    from ..prediction.functionals import in_words
+
+    folder, diagnostics = model, open_finished(model, classes=True).diagnostics_
     if as_json:
         echo_json(diagnostics.to_dict())
         return
     worst = set(diagnostics.worst(len(diagnostics.rows) if everything else WORST))
-    rows = tuple(row for row in diagnostics.rows if row.name in worst)
+    rows = tuple(
+        replace(row, name=in_words(row.name)) for row in diagnostics.rows if row.name in worst
+    )
     table = str(replace(diagnostics, rows=rows)).splitlines()[:-1]
     shown = f"{diagnostics.chains} chains of {diagnostics.draws} draws: {diagnostics.verdict}"
-    click.echo("\n".join([*(table if rows else []), shown, diagnostics.advice]))
+    last = [diagnostics.advice, *filter(None, [next_command(diagnostics, folder)])]
+    click.echo("\n".join([*(table if rows else []), shown, *last]))
 
 
 @click.command(cls=Command)
@@ -59,39 +79,58 @@ def diagnose(model, everything, as_json) -> None:
 @options.target
 @options.as_json
 def influence(model, data, level, target, as_json) -> None:
-    """How strongly each feature moves y.
+    """How strongly each column moves y, and which way.
 
-    Mean change of E[y | x] over the rows of DATA, in units of y, when a feature changes by one
-    standard deviation or by one unit.
+    Change of E[y | x], in units of y, when a column changes by one standard deviation, averaged
+    over the rows of DATA: its size, the size that noise may reach (floor), and its direction with
+    a credible interval.  Columns below the floor cannot be told from noise. Of times, y is their
+    logarithm.
     """
     estimator = open_finished(model)
     known = recall(model)
+    if kind_of(estimator) == "times":
+        note(f"of log {known.target or 'time'}: 0.1 is about 10 % longer, -0.1 about 10 % shorter")
     others = [*filter(None, (target, known.target)), *known.dropped]
     X = features(estimator, read_table(data), others, data)
     with located(data):
         found = estimator.influence(X, level)
-    rows = influence_rows(found, estimator.units_.x.scale)
+    rows = influence_rows(found)
     if as_json:
         echo_json(rows)
         return
-    width = max(len(row["feature"]) for row in rows)
-    names = ("per_sd", "low", "high", "per_unit", "sd_per_sd")
-    click.echo("feature".ljust(width) + "".join(name.rjust(11) for name in names))
+    width = max(len(name) for name in ("column", *(row["column"] for row in rows)))
+    names = ("size", "floor", "direction", "low", "high", "sd_size")
+    click.echo("column".ljust(width) + "".join(name.rjust(11) for name in names))
     for row in rows:
-        click.echo(row["feature"].ljust(width) + "".join(f"{row[name]:>11.4g}" for name in names))
+        numbers = ("" if row[name] is None else f"{row[name]:.4g}" for name in names)
+        noise = "" if row["clear"] else "  not distinguishable from noise"
+        click.echo(row["column"].ljust(width) + "".join(f"{n:>11}" for n in numbers) + noise)
 
 
-def influence_rows(found: Any, scale: tuple[float, ...]) -> list[dict[str, Any]]:
-    """A row a feature, the strongest first; "sd_per_sd" is the influence on the sd of y."""
-    rows = [
-        {
-            "feature": name,
-            "per_sd": float(found.mean.mean[j] * scale[j]),
-            "low": float(found.mean.lower[j] * scale[j]),
-            "high": float(found.mean.upper[j] * scale[j]),
-            "per_unit": float(found.mean.mean[j]),
-            "sd_per_sd": float(found.sd.mean[j] * scale[j]),
-        }
-        for j, name in enumerate(found.names)
-    ]
-    return sorted(rows, key=lambda row: -row["per_sd"])
+def influence_rows(found: Any) -> list[dict[str, Any]]:
+    """A row a column, the strongest first, and one a level below; "sd_size" is that on the sd."""
+    effects, rows = found.on_mean, []
+    for j in (-effects.size).argsort(kind="stable"):
+        name = found.columns[j]
+        about = {"column": name, "size": finite(effects.size[j]), "floor": finite(effects.floor[j])}
+        about |= direction(effects.signed, j) | {"sd_size": finite(found.on_sd.size[j])}
+        rows.append(about | {"clear": bool(effects.clear[j])})
+        if name in found.levels:
+            levels = found.levels[name]
+            rows += [
+                {"column": f"{name}={level}", "size": None, "floor": None}
+                | direction(levels.mean, k)
+                | {"sd_size": None, "clear": bool(effects.clear[j])}
+                for k, level in enumerate(levels.names)
+            ]
+    return rows
+
+
+def direction(band: Any, j: int) -> dict[str, float | None]:
+    """A signed effect with its interval; None where there is no sign, as of a category."""
+    parts = {"direction": band.mean, "low": band.lower, "high": band.upper}
+    return {name: finite(values[j]) for name, values in parts.items()}
+
+
+def finite(value: float) -> float | None:
+    return float(value) if abs(value) < float("inf") else None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .app import BadInput, Failure
 from .tables import called, listed, numbers_of
+from .targets import Target
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,10 +21,12 @@ TABLE = "table.json"
 
 @dataclass(frozen=True)
 class Columns:
-    """Columns of the training table that were no features."""
+    """Columns of the training table that were no features; ``dropped`` are all but the target."""
 
     target: str | None = None
     dropped: tuple[str, ...] = ()
+    upper: str | None = None
+    event: str | None = None
 
 
 def remember(folder: Path, columns: Columns) -> None:
@@ -43,11 +46,19 @@ def recall(folder: Path) -> Columns:
     """What was written, or nothing: a model saved from Python has no such file."""
     try:
         found = json.loads((folder / TABLE).read_text("utf-8"))
-        return Columns(found["target"], tuple(found["dropped"]))
+        others = {name: found.get(name) for name in ("upper", "event")}
+        return Columns(found["target"], tuple(found["dropped"]), **others)
     except FileNotFoundError:
         return Columns()
     except (OSError, ValueError, KeyError, TypeError):
         raise BadInput(f"{folder / TABLE} is damaged: delete it and use --target") from None
+
+
+def kind_of(model: Any) -> str:
+    """What a model predicts: numbers, times or classes."""
+    if hasattr(model, "classes_"):
+        return "classes"
+    return "times" if hasattr(model, "predict_survival") else "numbers"
 
 
 def open_model(folder: Path, lazy: bool = True) -> Any:
@@ -55,14 +66,18 @@ def open_model(folder: Path, lazy: bool = True) -> Any:
     from ..estimators.files import load
 
     model = load(folder, lazy=lazy)
-    if len(model.units_.y.scale) > 1:
+    if kind_of(model) != "classes" and len(model.units_.y.scale) > 1:
         raise BadInput(f"{folder} has several outcomes: use it from Python")
     return model
 
 
-def open_finished(folder: Path) -> Any:
-    """The estimator, if its chains have kept draws."""
+def open_finished(folder: Path, classes: bool = False) -> Any:
+    """The estimator, if its chains have kept draws; a classifier where it is of use."""
     model = open_model(folder)
+    if kind_of(model) == "classes" and not classes:
+        raise BadInput(
+            f"{folder} predicts classes: for it there are predict, score, diagnose and plot"
+        )
     if not model.posterior_.run.n_draws:
         raise BadInput(
             f"{folder} was stopped before its first draw: continue with: deepnoise resume {folder}"
@@ -94,13 +109,25 @@ def features(
     return frame[names]
 
 
-def judged(
-    folder: Path, model: Any, frame: "pd.DataFrame", target: str | None, source: str
-) -> tuple[Any, "np.ndarray"]:
-    """Features and outcomes of a table with both."""
-    columns = recall(folder)
-    name = target or columns.target
+def scored(
+    folder: Path,
+    model: Any,
+    frame: "pd.DataFrame",
+    source: str,
+    target: str | None,
+    upper: str | None,
+    event: str | None,
+) -> tuple[Any, Any]:
+    """Features and outcomes as the model takes them: numbers, windows, times or classes."""
+    columns, kind = recall(folder), kind_of(model)
+    name, upper = target or columns.target, upper or columns.upper
+    event = event or columns.event
     if name is None:
         raise BadInput(f"{folder} does not know the name of its target: use --target")
-    y = numbers_of(frame, name, source)
-    return features(model, frame, [name, *columns.dropped], source), y
+    if kind == "times" and event is None:
+        raise BadInput(f"{folder} predicts times and does not know its column of events: --event")
+    if kind != "times" and event is not None:
+        raise BadInput(f"--event: {folder} predicts {kind}, not times")
+    y = Target(name, upper, event, kind == "classes").read(frame, source)
+    others = [name, *columns.dropped, *filter(None, (upper, event))]
+    return features(model, frame, others, source), y

@@ -39,6 +39,10 @@ def data_options(command: Any) -> Any:
                 "--categorical", type=options.Names(), default="", help="Covariates that are codes."
             ),
             click.option(
+                "--groups",
+                help="Column of families, sites, ...: whole groups go to one side of a split.",
+            ),
+            click.option(
                 "--missing",
                 type=click.Choice(["refuse", "fill", "drop"]),
                 default="refuse",
@@ -75,7 +79,9 @@ def image_options(command: Any) -> Any:
                 help="NaN inside a region: stop, or average the others.",
             ),
             click.option("--skip-bad", is_flag=True, help="Leave out subjects with any bad image."),
-            click.option("--cache", type=FOLDER, help="Region means already computed."),
+            click.option(
+                "--cache", type=FOLDER, help="Folder of region means that are already computed."
+            ),
             click.option("--jobs", type=int, default=-1, help="Images read at a time."),
         ]
     ):
@@ -84,7 +90,7 @@ def image_options(command: Any) -> Any:
 
 
 @click.command(cls=Command, context_settings={"show_default": True})
-@click.option("--out", required=True, type=FOLDER, help="Folder of results to make.")
+@click.option("--out", required=True, type=FOLDER, help="Folder to write the results to.")
 @data_options
 @image_options
 @click.option("--splits", type=click.IntRange(min=1), default=1, help="Random 90/10 splits.")
@@ -113,6 +119,7 @@ def neuro(out, simulate, with_ids, seed, force, quiet, **given) -> None:
     """
     from ..datasets.neuro import load_neuro
     from ..studies.neuro import NeuroPlan, run_study
+    from ..studies.neuro_words import warnings
 
     began = time.monotonic()
     say: Callable[[str], None] = (lambda _: None) if quiet else note
@@ -126,6 +133,8 @@ def neuro(out, simulate, with_ids, seed, force, quiet, **given) -> None:
     if simulate is not None:
         if data["table"] or data["images"]:
             raise BadInput("--simulate makes its own --table and --images: leave them out")
+        if data["columns"].groups:
+            raise BadInput("--groups: the subjects of --simulate are not related: leave it out")
         data, truth, atlas = simulated(out / "cohort", atlas, simulate, seed, quiet)
     elif data["table"] is None:
         raise BadInput("name the subjects with --table, or use --simulate 1191")
@@ -134,7 +143,11 @@ def neuro(out, simulate, with_ids, seed, force, quiet, **given) -> None:
     for problem in table.problems:
         note(f"Warning: left out: subject {problem.subject!r}: {problem.reason}")
     progress: Any = False if quiet else watch
-    run_study(table, out, plan, truth=truth, identifiers=with_ids, say=say, progress=progress)
+    result = run_study(
+        table, out, plan, truth=truth, identifiers=with_ids, say=say, progress=progress
+    )
+    for warning in warnings(result):
+        note(f"Warning: {warning}")
     click.echo(f"{out / 'report.html'} written in {duration(time.monotonic() - began)}")
 
 
@@ -171,6 +184,7 @@ def take_data(given: dict[str, Any]) -> dict[str, Any]:
         given.pop("image_column"),
         given.pop("covariates"),
         given.pop("categorical"),
+        given.pop("groups"),
     )
     return {
         "columns": columns,

@@ -1,8 +1,12 @@
 """Kinds of arguments, and options that several commands share."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import click
+from click.core import ParameterSource
+
+from .app import BadInput
 
 TABLE = click.Path(exists=True, dir_okay=False, allow_dash=True)
 
@@ -89,3 +93,11 @@ level = click.option(
     show_default=True,
     help="Probability of credible intervals.",
 )
+
+
+def refuse(names: Iterable[str], why: str) -> None:
+    """An error if one of these parameters of the command was given."""
+    context = click.get_current_context()
+    for name in names:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise BadInput(f"--{name.replace('_', '-')}: {why}")

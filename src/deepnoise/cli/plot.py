@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 from . import options
-from .app import BadInput, Command, Failure
-from .models import features, judged, open_finished, recall
-from .tables import located, read_table
+from .app import BadInput, Command, Failure, note
+from .models import features, kind_of, open_finished, recall
+from .tables import located, numbers_of, read_table
 
 GRID = 150
 
@@ -33,48 +33,62 @@ def plot(model, data, out, feature, suffix, target, force) -> None:
     """Pictures of densities and of chains.
 
     Heat map over a feature, ridges, fan, traces, ranks, influence; with the target column in DATA
-    calibration and sharpness too.
+    calibration and sharpness too. Times are drawn as their logarithms. Of classes there are traces
+    and ranks.
     """
-    estimator = open_finished(model)
+    estimator = open_finished(model, classes=True)
     frame, known = read_table(data), recall(model)
-    name = target or known.target
-    if name in frame.columns:
-        X, y = judged(model, estimator, frame, target, data)
-    else:
-        X, y = features(estimator, frame, [*filter(None, (name,)), *known.dropped], data), None
+    kind, name = kind_of(estimator), target or known.target
+    X = features(estimator, frame, [*filter(None, (name,)), *known.dropped], data)
+    if kind == "classes":
+        options.refuse(("feature",), f"{model} predicts classes, which have no heat map")
+        write_pictures(chain_pictures(estimator), out, suffix, force)
+        return
+    y = None
+    if name is not None and name in frame.columns:
+        if kind == "numbers" and known.upper is None:
+            y = numbers_of(frame, name, data)
+        else:
+            note("outcomes are not drawn, as some may not have been seen: see deepnoise report")
+    outcome = f"log {name or 'time'}" if kind == "times" else name or "y"
     with located(data):
-        jobs = pictures(estimator, X, y, feature, name or "y")
+        jobs = pictures(estimator, X, y, feature, outcome) | chain_pictures(estimator)
         write_pictures(jobs, out, suffix, force)
+
+
+def chain_pictures(model: Any) -> dict[str, Callable[[], Any]]:
+    """Names of files, and how to draw each, of what chains differ most in."""
+    from .. import plots
+
+    values = model.predictive_functionals()
+    worst = {name: values[name] for name in model.diagnostics_.worst(6) or list(values)[:6]}
+    return {"trace": lambda: plots.trace(worst), "rank": lambda: plots.rank(worst)}
 
 
 def pictures(
     model: Any, X: Any, y: Any, feature: str | None, outcome: str
 ) -> dict[str, Callable[[], Any]]:
-    """Names of files, and how to draw each."""
+    """The same of densities."""
     import numpy as np
 
     from .. import plots
+    from ..estimators.drawn import to_draw
     from ..estimators.table import take, whole_rows
 
     columns = number_columns(model, X)
     if feature is not None and feature not in columns:
         raise BadInput(f"--feature: {feature!r} is no column of numbers of the model")
     candidates = {feature: columns[feature]} if feature else columns
-    density, whole = model.predict_density(X), whole_rows(model, X)
-    labels = [f"row {n}" for n in range(1, len(density) + 1)]
-    values = model.predictive_functionals()
-    worst = {name: values[name] for name in model.diagnostics_.worst(6) or list(values)[:6]}
+    density, whole = to_draw(model).predict_density(X), whole_rows(model, X)
     jobs = {
-        "ridge": lambda: plots.ridge(density, y, labels=labels, xlabel=outcome),
+        "ridge": lambda: plots.ridge(density, y, xlabel=outcome),
         "fan": lambda: plots.fan(density, y, ylabel=outcome),
-        "trace": lambda: plots.trace(worst),
-        "rank": lambda: plots.rank(worst),
     }
     if len(whole):
         few, seen = take(X, whole), None if y is None else np.asarray(y)[whole]
         influence = model.influence(few)
-        jobs["influence"] = lambda: plots.influence_bars(influence, model.units_.x.scale)
-        chosen = heatmap_feature(model, few, influence, candidates)
+        jobs["influence"] = lambda: plots.influence_bars(influence, outcome)
+        chosen = heatmap_feature(few, influence, candidates)
         if chosen is not None:
             jobs["heatmap"] = lambda: plots.density_heatmap(
                 model, span(few, chosen), chosen, few, seen, xlabel=str(chosen), ylabel=outcome
@@ -82,8 +96,8 @@ def pictures(
     if len(whole) < len(density):
         click.echo(f"heat map and influence: {len(whole)} rows without missing values", err=True)
     if y is not None:
-        jobs["calibration"] = lambda: plots.calibration(density, y)
-        jobs["sharpness"] = lambda: plots.sharpness(density, y)
+        jobs["calibration"] = lambda: plots.calibration(density, y, outcome=outcome)
+        jobs["sharpness"] = lambda: plots.sharpness(density, y, outcome=outcome)
     return jobs
 
 
@@ -93,12 +107,10 @@ def number_columns(model: Any, X: Any) -> dict[str, Any]:
     return {c.name: c.name if named else j for j, c in known if c.levels is None}
 
 
-def heatmap_feature(model: Any, X: Any, influence: Any, columns: dict[str, Any]) -> Any:
+def heatmap_feature(X: Any, influence: Any, columns: dict[str, Any]) -> Any:
     """Of these columns that which moves the mean most; None if none varies."""
-    import numpy as np
-
-    strength = influence.mean.mean * np.array(model.units_.x.scale)
-    ranked = sorted(zip(strength, influence.names, strict=True), reverse=True)
+    strength = influence.on_mean.size
+    ranked = sorted(zip(strength, influence.columns, strict=True), reverse=True)
     places = [columns[name] for _, name in ranked if name in columns]
     return next((place for place in places if span(X, place).size > 1), None)
 

@@ -7,8 +7,8 @@ import click
 
 from . import options
 from .app import BadInput, Command
-from .models import features, open_finished, recall
-from .tables import called, check_output, listed, located, read_table, write_table
+from .models import features, kind_of, open_finished, recall
+from .tables import called, check_table_output, listed, located, read_table, write_table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.command(cls=Command)
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("data", type=options.TABLE)
-@click.option("--out", default="-", show_default=True, help="Table to write.")
+@click.option("--out", default="-", show_default=True, help="Table to write, .csv or .parquet.")
 @click.option(
     "--quantiles",
     type=options.Numbers(0, 1),
@@ -37,9 +37,14 @@ if TYPE_CHECKING:
 @options.target
 @options.force
 def predict(model, data, out, quantiles, above, level, keep, target, force) -> None:
-    """Mean, sd, quantiles and P(y >= c) of every row."""
-    check_output(out, force)
-    estimator = open_finished(model)
+    """Mean, sd, quantiles and P(y >= c) of every row.
+
+    Of times quantiles and P(time >= c), of classes the likeliest and the probability of each.
+    """
+    check_table_output(out, force)
+    estimator = open_finished(model, classes=True)
+    if kind_of(estimator) == "classes":
+        options.refuse(("quantiles", "above"), f"{model} predicts classes, which have none")
     frame, known = read_table(data), recall(model)
     kept = list(frame.columns) if keep == ("all",) else list(keep)
     absent = [name for name in kept if name not in frame.columns]
@@ -58,16 +63,36 @@ def predictions(
     """Columns to write."""
     import numpy as np
 
+    kind = kind_of(model)
+    if kind == "classes":
+        return class_columns(model, X, level)
+    if kind == "times" and not all(c > 0 for c in above):
+        raise BadInput("--above: times must be positive")
+    # The density of times is of their logarithms.
+    there, back = (np.log, np.exp) if kind == "times" else (np.asarray, np.asarray)
     density = model.predict_density(X)
-    columns = {"mean": density.mean(), "sd": np.sqrt(density.var())}
+    columns = {} if kind == "times" else {"mean": density.mean(), "sd": np.sqrt(density.var())}
     if levels:
-        columns |= dict(zip(map(quantile_name, levels), density.quantile(levels).T, strict=True))
-    for c in above:
-        name = f"p_above_{c:.12g}"
-        columns |= zip(
-            (name, f"{name}_low", f"{name}_high"), model.predict_above(X, c, level).T, strict=True
-        )
+        found = back(density.quantile(levels))
+        columns |= dict(zip(map(quantile_name, levels), found.T, strict=True))
+    if above:
+        found = model.predict_above(X, there([above]), level)
+        for m, c in enumerate(above):
+            columns |= with_ends(f"p_above_{c:.12g}", *found[:, :, m].T)
     return columns
+
+
+def class_columns(model: Any, X: Any, level: float) -> dict[str, "np.ndarray"]:
+    """The likeliest class, and the probability of every class with its credible interval."""
+    p, bands = model.predict_proba(X), model.probability_bands(X, level)
+    columns = {"predicted": model.classes_[p.argmax(axis=1)]}
+    for c, name in enumerate(model.classes_):
+        columns |= with_ends(f"p_{name}", p[:, c], bands.lower[:, c], bands.upper[:, c])
+    return columns
+
+
+def with_ends(name: str, value: Any, low: Any, high: Any) -> dict[str, "np.ndarray"]:
+    return {name: value, f"{name}_low": low, f"{name}_high": high}
 
 
 def quantile_name(level: float) -> str:

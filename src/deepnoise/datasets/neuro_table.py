@@ -19,6 +19,7 @@ class Columns:
 
     covariates : all others by default.
     categorical : covariates whose numbers are codes; text is categorical anyway.
+    groups : families, sites or the like, which no split divides; a covariate only if named as one.
     """
 
     subject: str = "subject"
@@ -26,15 +27,17 @@ class Columns:
     image: str = "image"
     covariates: tuple[str, ...] | None = None
     categorical: tuple[str, ...] = ()
+    groups: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Subjects:
-    """One row a subject, named by identifiers: images, covariates (N, C), outcome (N,)."""
+    """One row a subject, named by identifiers: images, covariates (N, C), outcome, groups (N,)."""
 
     images: dict[str, Path]
     covariates: pd.DataFrame
     outcome: pd.Series
+    groups: pd.Series | None
     dropped: tuple[str, ...]
 
 
@@ -61,6 +64,7 @@ def read_subjects(
     frame = _frame(table, columns.subject)
     ids = _identifiers(frame, columns.subject)
     frame.index = pd.Index(ids)
+    groups = _groups(frame, columns)
     names = _covariate_names(frame, columns)
     paths = _images(frame, columns.image, table, images)
     covariates = pd.DataFrame({name: _covariate(frame[name], columns) for name in names})
@@ -73,7 +77,8 @@ def read_subjects(
         raise ValueError("table: no subject has all covariates and the outcome")
     dropped = tuple(frame.index[incomplete])
     left = {subject: paths[subject] for subject in frame.index[kept]}
-    return Subjects(left, covariates[kept], outcome[kept], dropped)
+    grouped = None if groups is None else groups[kept]
+    return Subjects(left, covariates[kept], outcome[kept], grouped, dropped)
 
 
 def _frame(table: str | Path | pd.DataFrame, subject: str) -> pd.DataFrame:
@@ -102,10 +107,29 @@ def _identifiers(frame: pd.DataFrame, subject: str) -> list[str]:
     return ids.tolist()
 
 
+def _groups(frame: pd.DataFrame, columns: Columns) -> pd.Series | None:
+    """The group of every subject, as text."""
+    name = columns.groups
+    if name is None:
+        return None
+    if name not in frame.columns:
+        raise ValueError(f"groups: the table has no column {name!r}; there are {_listed(frame)}")
+    if name in (columns.subject, columns.image, columns.outcome):
+        raise ValueError(f"groups: {name!r} is no column of groups, such as families or sites")
+    lacking = frame.index[frame[name].isna()]
+    if len(lacking):
+        raise ValueError(
+            f"groups: {_some(lacking)} have none in column {name!r}; "
+            f"give those who belong to nobody a value of their own"
+        )
+    return frame[name].map(_level)
+
+
 def _covariate_names(frame: pd.DataFrame, columns: Columns) -> list[str]:
     taken = {columns.subject, columns.image, columns.outcome}
+    aside = {*taken, columns.groups}
     wanted = columns.covariates
-    names = [n for n in frame.columns if n not in taken] if wanted is None else list(wanted)
+    names = [n for n in frame.columns if n not in aside] if wanted is None else list(wanted)
     for name in (columns.outcome, *names, *columns.categorical):
         if name not in frame.columns:
             raise ValueError(f"table: no column {name!r}; there are {_listed(frame)}")

@@ -54,8 +54,8 @@ class BackpropRegressor(TrainedNetwork, DensityRegressor):
 
     Parameters
     ----------
-    hidden : tuple of int
-        Widths of the hidden layers.
+    hidden : tuple of int, or int
+        Widths of the hidden layers; 20 is one layer of 20.
     activation : str or PiecewiseLinear
         "hard_tanh", "relu", ...: see ``BDeepNoiseRegressor``.
     steps : int, optional

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from ..prediction import metrics
@@ -16,7 +15,7 @@ from ..prediction.stretch import best_stretch, stretched
 from .crossfit import held_out_losses, outcome_names, seen_or_missing
 from .encode import TableEncoder
 from .outcomes import as_window, exact_rows, representative, taken
-from .settings import count, one_of, standardize
+from .settings import count, draw_seed, one_of, standardize
 from .table import TableInputs
 from .units import Units
 
@@ -61,13 +60,15 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
         X : array (N, P), pandas or polars frame
             Columns of frames are remembered by name; text and categories are one-hot encoded.
         y : array (N,) or (N, Q)
+            Outcomes.
         sample_weight : array (N,) of whole numbers, optional
-            A row of weight k counts as k equal rows, one of weight 0 not at all.  Only replication
-            has a clear meaning for a posterior; other weights are refused.
+            A row of weight k counts as k equal rows, and a row of weight 0 not at all.  Other
+            weights are an error: they have no clear meaning for a posterior.
 
         Returns
         -------
         self
+            The fitted estimator.
         """
         units = standardize(self.standardize)
         self._check_settings()
@@ -93,37 +94,70 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
         values = representative(outcomes)
         check_consistent_length(X, values)
         if values.shape[1] == 0:
-            raise ValueError("y has no columns")
+            raise ValueError("y has no columns; give at least one outcome")
         return *self._learn_inputs(X), outcomes
 
     def _outcomes(self, y: Any) -> Any:
         """Outcomes (N, Q), or windows of them where a method has a use for them."""
         if as_window(y) is not None:
-            raise ValueError(f"{type(self).__name__} needs outcomes that were seen exactly")
+            raise ValueError(
+                f"{type(self).__name__} needs exact values of y; BDeepNoiseRegressor takes "
+                f"censored, rounded and missing ones"
+            )
         outcomes = check_array(y, ensure_2d=False, dtype="numeric", input_name="y", estimator=self)
         return outcomes.astype(np.float64).reshape(len(outcomes), -1)
 
     def predict_density(self, X: Any) -> GaussianMixture:
-        """Predictive density of every row, in the units of y.
+        """Return the predictive density of each row, in the units of y.
 
-        Its components are computed block by block when asked for, so X may be large.
+        Its components are computed in blocks of rows when they are needed, so X may be large.
+
+        Parameters
+        ----------
+        X : table (N, P)
+            Columns as in :meth:`fit`.
+
+        Returns
+        -------
+        GaussianMixture
+            Densities, quantiles, probabilities, moments and draws of each row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from deepnoise import BDeepNoiseRegressor
+        >>> X = np.linspace(-1, 1, 40)[:, None]
+        >>> model = BDeepNoiseRegressor(hidden=(3,), chains=2, warmup=50, draws=20, random_state=0)
+        >>> density = model.fit(X, X[:, 0] ** 2).predict_density([[0.0], [1.0]])
+        >>> density.mean().shape, density.pdf_grid([0.0, 0.5, 1.0]).shape
+        ((2,), (2, 3))
         """
         rows = self._rows(X)
         density = self.units_.y.restore(self._density(rows))
         return density if self.stretch_ == 1 else stretched(density, self.stretch_)
 
     def recalibrate(self, X: Any, y: ArrayLike) -> "DensityRegressor":
-        """Stretch all predictive densities about their means, by what suits these rows best.
+        """Stretch all predictive densities about their means by one factor.
 
-        The rows must be others than those of the fit.  One factor, of least NLL, is learnt:
-        ``stretch_``.  Credible bands and what else is said of the posterior itself stay as they
-        are; :meth:`fit` forgets the factor.
+        The factor, ``stretch_``, is the one with the least negative log likelihood on these rows.
+        Credible bands, decompositions and diagnostics do not change.  :meth:`fit` resets it to 1.
+
+        Parameters
+        ----------
+        X : table (N, P)
+            Rows that were not used to fit.
+        y : array (N,) or (N, Q)
+            Their outcomes.
+
+        Returns
+        -------
+        self
         """
         check_is_fitted(self)
         seen = self._outcomes(y)
         exact = exact_rows(seen)
         if not exact.all():
-            raise ValueError("y: recalibration needs outcomes that were seen exactly")
+            raise ValueError("y: recalibrate needs exact values, not windows; leave other rows out")
         self.stretch_ = 1.0
         self.stretch_ = best_stretch(self.predict_density(X), representative(seen))
         return self
@@ -136,47 +170,138 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
         self.stretch_ = float(header.get("stretch", 1.0))
 
     def predict(self, X: Any) -> np.ndarray:
-        """Predictive mean; (N,)."""
+        """Return the predictive mean of each row.
+
+        Parameters
+        ----------
+        X : table (N, P)
+
+        Returns
+        -------
+        array (N,), or (N, Q) for several outcomes
+        """
         return self.predict_density(X).mean()
 
     def predict_interval(self, X: Any, coverage: float = 0.95) -> np.ndarray:
-        """Ends of the central predictive interval; (N, 2)."""
+        """Return the central prediction interval of each row.
+
+        Parameters
+        ----------
+        X : table (N, P)
+        coverage : float
+            Probability of the interval.
+
+        Returns
+        -------
+        array (N, 2), or (N, 2, Q) for several outcomes
+            Lower and upper end.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from deepnoise import BDeepNoiseRegressor
+        >>> X = np.linspace(-1, 1, 40)[:, None]
+        >>> model = BDeepNoiseRegressor(hidden=(3,), chains=2, warmup=50, draws=20, random_state=0)
+        >>> low, high = model.fit(X, X[:, 0] ** 2).predict_interval([[0.5]], 0.9)[0]
+        >>> bool(low < 0.25 < high)
+        True
+        """
         return self.predict_density(X).interval(coverage)
 
     def predict_quantiles(self, X: Any, levels: ArrayLike = (0.05, 0.5, 0.95)) -> np.ndarray:
-        """Predictive quantiles; (N, M) at M levels, (N,) at a single one."""
+        """Return predictive quantiles of each row.
+
+        Parameters
+        ----------
+        X : table (N, P)
+        levels : number or array (M,)
+            Probabilities from 0 to 1.
+
+        Returns
+        -------
+        array (N,) for one level, (N, M) for M levels
+        """
         return self.predict_density(X).quantile(levels)
 
     def probability_above(self, X: Any, c: ArrayLike) -> np.ndarray:
-        """P(y >= c | x), c a number or one a row; (N,)."""
+        """Return P(y >= c | x) of each row, (N,).
+
+        Parameters
+        ----------
+        X : table (N, P)
+        c : number, or array (N,) with one threshold per row
+        """
         return self.predict_density(X).probability_above(c)
 
     def sample(self, X: Any, n: int = 1, random_state: Any = None) -> np.ndarray:
-        """n draws of y for every row; (N, n).  Without ``random_state``, the same at every call."""
+        """Draw outcomes from the predictive density of each row.
+
+        Parameters
+        ----------
+        X : table (N, P)
+        n : int
+            Draws per row.
+        random_state : int, RandomState or None
+            Seed of the draws; None gives the same draws at every call.
+
+        Returns
+        -------
+        array (N, n), or (N, n, Q) for several outcomes
+        """
         density = self.predict_density(X)
-        return density.sample(self.seed_ if random_state is None else draw_seed(random_state), n)
+        return density.sample(n, self.seed_ if random_state is None else draw_seed(random_state))
 
     def score_report(self, X: Any, y: ArrayLike) -> dict[str, float]:
-        """How good the densities are: rmse, nll, crps, and coverage at 50, 80, 90 and 95 %.
+        """Judge the predictive densities on rows with known outcomes.
 
-        The nll of an outcome that is only known to lie in a window is that of the window's mass;
-        the other scores are of the rows that were seen exactly.
+        Some outcomes are only known to lie in a window.  Their nll is that of the window's
+        probability, and they count as covered by the share of this probability that lies in the
+        interval.  They do not count in rmse and crps.
 
         ``score`` is the coefficient of determination R² of the predictive mean, as for every
         scikit-learn regressor.
+
+        Parameters
+        ----------
+        X : table (N, P)
+            Rows that were not used to fit.
+        y : array (N,) or (N, Q), or a ``Window``
+            Their outcomes.
+
+        Returns
+        -------
+        dict of str to float
+            rmse of the mean; nll, the mean negative log density; crps; and coverage_50,
+            coverage_80, coverage_90 and coverage_95, the shares of rows in central intervals.
+            ``BDeepNoiseRegressor`` adds nll_rounded where the training outcomes take few, evenly
+            spaced values: it scores the probability within half a step of y, so narrow spikes of
+            a density earn nothing.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from deepnoise import BDeepNoiseRegressor
+        >>> X = np.linspace(-1, 1, 40)[:, None]
+        >>> model = BDeepNoiseRegressor(hidden=(3,), chains=2, warmup=50, draws=20, random_state=0)
+        >>> list(model.fit(X, X[:, 0] ** 2).score_report(X, X[:, 0] ** 2))[:3]
+        ['rmse', 'nll', 'crps']
         """
         density, seen = self.predict_density(X), self._outcomes(y)
         nll, exact = metrics.nll_seen(density, seen), exact_rows(seen)
+        covered = coverage_report(density, seen)
         if not exact.any():
-            return {"nll": nll}
+            return {"nll": nll, **covered}
         if not exact.all():
             density = density[exact]
         y = representative(seen)[exact]
         report = {"rmse": metrics.rmse(density, y), "nll": nll, "crps": metrics.crps(density, y)}
-        off_centre = np.abs(2 * metrics.pit(density, y) - 1)
-        for level in COVERAGES:
-            report[f"coverage_{round(100 * level)}"] = float(np.mean(off_centre <= level))
-        return report
+        if (step := self._lattice_step()) is not None:
+            report["nll_rounded"] = metrics.lattice_nll(density, y, step)
+        return report | covered
+
+    def _lattice_step(self) -> float | None:
+        """The distance of the values of y if it takes few."""
+        return None
 
     def select_outcomes(
         self,
@@ -187,33 +312,43 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
         threshold: float = 0.0,
         certainty: float = 0.95,
     ) -> OutcomeSelection:
-        """Which outcomes the inputs can predict at all, as a posterior probability.
+        """Find out which outcomes the inputs can predict at all.
 
-        Fits anew on all rows but those of a fold, for every fold, and judges each row by the fit
-        that has not seen it; this estimator is left as it is.
+        Cross-validation: for each fold, a copy of this estimator is fitted to the other rows and
+        judged on those of the fold.  This estimator itself does not change.
 
         Parameters
         ----------
-        X, y : as for :meth:`fit`
+        X : table (N, P)
+            As in :meth:`fit`.
+        y : array (N, Q)
+            As in :meth:`fit`.
         folds : int
-            Number of fits.
+            Number of folds, and of fits.
         loss : {"squared", "crps"}
             "squared" asks whether the mean can be predicted; its skill is R².  "crps" sees any
             change of the density, also of its spread alone.
         threshold : float
-            Skill, the share of the loss that the inputs must take away, that counts.
+            The least skill that counts, as a share of the loss without inputs.
         certainty : float
-            Posterior probability of more than that from which on an outcome is predictable.
+            An outcome is predictable if its skill exceeds ``threshold`` with this posterior
+            probability or more.
+
+        Returns
+        -------
+        OutcomeSelection
         """
         one_of("loss", loss, tuple(LOSSES))
         if not 0 < certainty < 1 or not 0 <= threshold < 1:
             raise ValueError(
-                f"certainty must be between 0 and 1, threshold at least 0 and below 1; "
+                f"certainty must be between 0 and 1, and threshold at least 0 and below 1; "
                 f"got {certainty} and {threshold}"
             )
         outcomes = seen_or_missing(clone(self)._learn_table(X, y)[2])
         if not 2 <= count("folds", folds, 2) <= len(outcomes):
-            raise ValueError(f"folds must be from 2 to the {len(outcomes)} rows; got {folds}")
+            raise ValueError(
+                f"folds must be from 2 to {len(outcomes)}, the number of rows; got {folds}"
+            )
         names = outcome_names(y, outcomes.shape[1])
         varies = np.nanmin(outcomes, axis=0) < np.nanmax(outcomes, axis=0)
         constant = [name for name, yes in zip(names, varies, strict=True) if not yes]
@@ -236,20 +371,19 @@ def replicated(sample_weight: ArrayLike, rows: int) -> np.ndarray:
         sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
     )
     if weights.shape != (rows,):
-        raise ValueError(f"sample_weight must have one value a row, ({rows},); got {weights.shape}")
+        raise ValueError(
+            f"sample_weight must have one value per row, ({rows},); got {weights.shape}"
+        )
     wrong = weights[(weights < 0) | (weights % 1 != 0)]
     if wrong.size or not weights.any():
         raise ValueError(
-            f"sample_weight must be whole numbers, how many equal rows each row stands for; "
+            f"sample_weight must be whole numbers: how many equal rows each row stands for; "
             f"got {wrong[0] if wrong.size else 'zeros only'}"
         )
     return np.repeat(np.arange(rows), weights.astype(int))
 
 
-def draw_seed(random_state: Any) -> int:
-    """A whole number is the seed itself; otherwise one is drawn, as scikit-learn does."""
-    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
-        if not 0 <= random_state < 2**32:
-            raise ValueError(f"random_state must be from 0 to 2**32 - 1; got {random_state}")
-        return int(random_state)
-    return int(check_random_state(random_state).randint(2**31 - 1))
+def coverage_report(density: GaussianMixture, seen: Any) -> dict[str, float]:
+    """Coverage of central intervals by name."""
+    found = metrics.coverages_seen(density, seen, COVERAGES)
+    return {f"coverage_{round(100 * p)}": share for p, share in zip(COVERAGES, found, strict=True)}

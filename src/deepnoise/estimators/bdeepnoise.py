@@ -1,5 +1,6 @@
 """``BDeepNoiseRegressor``: the paper's model behind scikit-learn's door."""
 
+import warnings
 from typing import Any
 
 import jax
@@ -18,76 +19,101 @@ from . import settings
 from .base import DensityRegressor
 from .chains import PosteriorChains, windows_of
 from .insight import PosteriorInsights
-from .outcomes import as_window, check_observed, representative, taken, with_gaps
+from .outcomes import (
+    LatticeWarning,
+    as_window,
+    check_observed,
+    even_width,
+    lattice_step,
+    representative,
+    taken,
+    with_gaps,
+)
 
 COMBINATIONS = ("equal", "stacked")
 
 
 class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
-    """Density regression by a Bayesian neural network with noise in every layer.
+    """Predict the density of y by a Bayesian neural network with noise in every layer.
 
-    X may hold NaN, when fitting and when predicting: missing inputs are drawn with the rest.  y may
-    hold NaN too, or be a ``Window`` of :func:`deepnoise.between`, ``rounded`` or
-    ``right_censored`` where outcomes were not seen exactly.
+    X may hold NaN, in ``fit`` and in prediction: missing inputs are drawn like other unknowns.  y
+    may hold NaN too.  Where outcomes are censored or rounded, y is a ``Window``, which
+    :func:`deepnoise.between`, ``rounded`` and ``right_censored`` make.
 
     Parameters
     ----------
-    hidden : tuple of int
-        Widths of the hidden layers.
+    hidden : tuple of int, or int
+        Widths of the hidden layers; 20 is one layer of 20.
     activation : str or PiecewiseLinear
-        "hard_tanh", "relu", "leaky_relu", "hard_sigmoid", "identity", or a smooth one that is
-        approximated: "tanh", "sigmoid", "softplus".
+        "hard_tanh", "relu", "leaky_relu", "hard_sigmoid" or "identity"; or "tanh", "sigmoid" or
+        "softplus", which are approximated by straight pieces.
     prior : str or dict
-        "default", "paper", "anchored", or (a, b) of the inverse-gamma laws of the variances:
+        "default", which learns the scales of noise and weights; "fixed"; "paper"; "anchored"; or
+        the parameters (a, b) of the inverse-gamma laws of the variances:
         ``{"weight": (a, b), "bias": (a, b), "preact": (a, b), "postact": (a, b)}``.
-    chains, warmup, draws, thin : int
-        Chains, sweeps of each before the first draw, draws kept of each, sweeps from draw to draw.
+    chains : int
+        Number of chains.  Their agreement shows whether they ran long enough.
+    warmup : int, optional
+        Sweeps of each chain before its first draw, in which the sampler is tuned.
+    draws : int, optional
+        Draws to keep from each chain.
+    thin : int, optional
+        Sweeps from one draw to the next.  If warmup, draws and thin are all None, chains run in
+        rounds that double their length, until ``diagnostics_.settled`` is true.
+    max_sweeps : int, optional
+        The most sweeps of each chain, where warmup, draws and thin do not fix their number.  By
+        default 4,000; fewer for more than 1,000 rows, but at least 1,600.
     paths : int
-        Noise paths simulated per draw at prediction.
+        Noise paths to simulate for each posterior draw at prediction.
     guard : float
-        Share of each row's predictive density that is a normal around its mean with the variance of
-        the training outcomes: what is left for a row that the chains did not foresee.  0 gives the
-        posterior predictive alone.  Credible bands, decompositions and diagnostics are without it.
+        Weight of a wide normal in each predictive density: it has the row's mean and the variance
+        of the training outcomes, and limits the loss on rows that surprise the model.  0 gives
+        the posterior predictive alone.  Credible bands, decompositions and diagnostics never
+        include it.
     combine : {"equal", "stacked"}
-        Chains count equally, or by stacking of their leave-one-out densities of training rows.
-    init : {"gradient", "prior"}
-        Where chains start.
+        Chains count equally, or by stacking of their leave-one-out densities at training rows.
+    init : {"prior", "gradient"}
+        Where chains start: at draws of the prior, or at gradient fits.
     sampler : {"interweaved", "gibbs"}
         "gibbs" is the paper's Algorithm 1; "interweaved" adds a Hamiltonian move between sweeps.
     standardize : bool or "scores"
-        Fit in units in which every column has mean 0 and standard deviation 1; with "scores", the
-        normal scores of skewed or heavy-tailed features are inputs too.
+        Scale each column to mean 0 and standard deviation 1 before fitting.  "scores" also adds
+        the normal scores of skewed or heavy-tailed features as inputs.
     dtype : {"float32", "float64"}
         Precision of the chains; predictions are float64.
     devices : int or "all"
-        Devices of this process over which chains and rows are spread, or all devices of all
-        processes of one program of ``jax.distributed``, each of which makes the same calls.
+        Number of devices of this process over which to spread chains and rows.  "all" takes all
+        devices of all processes of a ``jax.distributed`` program; each must make the same calls.
     checkpoint : path, optional
-        Folder to which the chains are written every few seconds; a fit that it holds, of the same
-        data and settings, is continued.
+        Folder to which the chains are written every few seconds.  If it holds an unfinished fit
+        of the same data and settings, that fit is continued.
     memory_limit : int or str, optional
-        Bytes, or "2GB", that all chains' latents and what is computed from them may take.  If they
-        would take more, they lie on the disk of ``checkpoint`` (or of temporary files) and are
-        drawn a block of rows at a time, to the same result; that needs sampler="gibbs" and data
-        without gaps.  X and y themselves do not count.
+        Memory for the latent variables of all chains, in bytes or as "2GB".  If they need more,
+        they are kept on the disk of ``checkpoint`` (or of temporary files) and drawn in blocks of
+        rows, with the same result.  That needs sampler="gibbs" and data without missing values.
+        X and y themselves do not count.
     progress : None, bool or function
-        None shows a bar on a terminal or in a notebook, True also writes lines elsewhere; a
-        function is called with (sweeps done, sweeps in all, posterior).
+        None shows a bar on a terminal or in a notebook; True also writes lines elsewhere; False
+        shows nothing.  A function is called with (sweeps done, sweeps in all, posterior).
     random_state : int, RandomState or None
         Seed of everything random.
 
     Attributes
     ----------
     posterior_ : Posterior
-        Draws of the parameters, in standardised units.
-    encoder_, units_ : TableEncoder, Units
-        How X becomes numbers, and the units of X and y.
+        Posterior draws of the parameters, in standardised units.
+    encoder_ : TableEncoder
+        How X becomes numbers.
+    units_ : Units
+        The units of X and y.
     chain_weights_ : array (chains,)
-        Probabilities of the chains in the predictive density.
+        Weight of each chain in the predictive density.
     diagnostics_ : Diagnostics
-        R-hat and effective sample sizes of predictive functionals, computed when first asked for.
+        R-hat and effective sample sizes of predictions, computed at first use.
     seed_ : int
+        Seed of this fit.
     n_features_in_ : int
+        Number of columns of X.
     feature_names_in_ : array of str
         Only if X was a table with named columns.
 
@@ -108,13 +134,14 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
         activation="hard_tanh",
         prior="default",
         chains=4,
-        warmup=800,
-        draws=200,
-        thin=4,
+        warmup=None,
+        draws=None,
+        thin=None,
+        max_sweeps=None,
         paths=10,
         guard=0.001,
         combine="equal",
-        init="gradient",
+        init="prior",
         sampler="interweaved",
         standardize=True,
         dtype="float32",
@@ -131,6 +158,7 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
         self.warmup = warmup
         self.draws = draws
         self.thin = thin
+        self.max_sweeps = max_sweeps
         self.paths = paths
         self.guard = guard
         self.combine = combine
@@ -174,8 +202,18 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
         ties = not isinstance(y, Window) and tied(y)
         plan = settings.plan(self.get_params(deep=False), seed, len(x), tied=ties)
         if self.combine == "stacked" and isinstance(y, Window) and y.lower.shape[1] > 1:
-            raise ValueError("combine='stacked' needs y without gaps if there are several outcomes")
+            raise ValueError(
+                "combine='stacked' needs y without missing values where there are several outcomes"
+            )
         values = np.nan_to_num(representative(y))
+        if not isinstance(y, Window) and (step := lattice_step(self._restored(y))) is not None:
+            warnings.warn(
+                f"y takes only {len(np.unique(y))} values, {step:g} apart, so its density can have "
+                f"a spike at each. If y was rounded, fit deepnoise.rounded(y, {step:g}). Compare "
+                f"models by nll_rounded.",
+                LatticeWarning,
+                stacklevel=4,
+            )
         self._begin(plan, x, values, windows_of(plan, y))
 
     def _density(self, x: np.ndarray) -> GaussianMixture:
@@ -199,6 +237,11 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
         seen = taken(self._seen, rows)
         y = jax.tree.map(self._restored, seen)
         return self._draw_densities_at(self._x[rows]), y
+
+    def _lattice_step(self) -> float | None:
+        if not isinstance(self._seen, Window):
+            return lattice_step(self._restored(self._y))
+        return even_width(jax.tree.map(self._restored, self._seen))
 
     def _restored(self, y: np.ndarray) -> np.ndarray:
         return np.asarray(y, float) * self.units_.y.scale + self.units_.y.mean

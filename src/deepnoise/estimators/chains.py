@@ -43,6 +43,7 @@ class PosteriorChains:
     progress: Any
     paths: int
     random_state: Any
+    max_sweeps: int | None
     units_: Units
     posterior_: Posterior
     chain_weights_: np.ndarray
@@ -52,6 +53,7 @@ class PosteriorChains:
     _y: np.ndarray
     _seen: Any
     _rows: Callable[[Any], np.ndarray]
+    _judged: Callable[[], Diagnostics]
 
     def _checkpoint_seed(self) -> int | None:
         return checkpoint_seed(self.checkpoint) if self.random_state is None else None
@@ -67,7 +69,26 @@ class PosteriorChains:
         self._run(plan)
 
     def resume(self, draws: int) -> Self:
-        """Continue the chains until each has ``draws`` draws, as if they had never stopped."""
+        """Continue the chains until each has this many draws, as if they had never stopped.
+
+        Parameters
+        ----------
+        draws : int
+            Draws per chain in all, including those that it has.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from deepnoise import BDeepNoiseRegressor
+        >>> X = np.linspace(-1, 1, 40)[:, None]
+        >>> model = BDeepNoiseRegressor(hidden=(3,), chains=2, warmup=50, draws=20, random_state=0)
+        >>> model.fit(X, X[:, 0] ** 2).resume(30).posterior_.run.n_draws
+        30
+        """
         check_is_fitted(self)
         plan = replace(self.posterior_.plan, draws=settings.count("draws", draws, 1))
         if draws > self.posterior_.run.n_draws:
@@ -85,10 +106,25 @@ class PosteriorChains:
             if crew.size > 1:
                 digest = _digest(plan, posterior, files.row_arrays(self))
                 crew.check_same(digest, "rows, settings or checkpoints")
-            self._keep(self._drawn(plan, posterior, _after_segments(plan, save, report)))
+            on_segment = _after_segments(save, report)
+            self._keep(self._drawn(plan, posterior, on_segment))
+            while self._unsettled():
+                longer = self.posterior_.longer()
+                try:
+                    self._keep(self._drawn(longer.plan, longer, on_segment))
+                except KeyboardInterrupt:
+                    break  # before the first draw of this round: those of the last one are kept
             if save is not None:
                 save.header = estimator_header(self, plan.seed)
                 save(self.posterior_, last=True)
+
+    def _unsettled(self) -> bool:
+        """Whether another round of draws is wanted, and within ``max_sweeps``."""
+        plan, run = self.posterior_.plan, self.posterior_.run
+        if settings.fixed_length(self) or run.n_draws < plan.draws:
+            return False
+        most = settings.most_sweeps(self.max_sweeps, len(self._x))
+        return 2 * run.t <= most and not self._judged().settled
 
     def _drawn(self, plan: Plan, posterior: Posterior | None, on_segment) -> Posterior:
         fit, resume = self._engine(plan)
@@ -103,7 +139,7 @@ class PosteriorChains:
             spread = settings.devices(self.devices)
             return partial(chains_of.fit, devices=spread), partial(chains_of.resume, devices=spread)
         if self.devices != 1:
-            raise ValueError("memory_limit keeps rows on the disk of one device: use devices=1")
+            raise ValueError("memory_limit needs devices=1: rows on disk are read by one device")
         # Beside the checkpoint there is room on disk; a temporary folder may lie in memory.
         where = {"limit": limit, "folder": self.checkpoint}
         return partial(streaming.fit, **where), partial(streaming.resume, **where)
@@ -113,12 +149,34 @@ class PosteriorChains:
         start = jax.tree.map(np.asarray, posterior.start)
         posterior = replace(posterior, start=start, run=posterior.run.whole())
         if not all(np.isfinite(a).all() for a in jax.tree.leaves(posterior.draws)):
-            raise ValueError("the chains left the range of numbers; try dtype='float64'")
+            raise ValueError(
+                "some draws are not finite: the chains diverged; try dtype='float64' or "
+                "standardize=True"
+            )
         self.posterior_ = posterior
         self._diagnostics = None
 
     def save(self, path: str | Path) -> None:
-        """Write the model to a folder, for ``deepnoise.load``."""
+        """Write the fitted model to a folder, for :func:`deepnoise.load`.
+
+        A model that the folder already holds is replaced.
+
+        Parameters
+        ----------
+        path : path
+            The folder.
+
+        Examples
+        --------
+        >>> import deepnoise
+        >>> import numpy as np
+        >>> from deepnoise import BDeepNoiseRegressor
+        >>> X = np.linspace(-1, 1, 40)[:, None]
+        >>> model = BDeepNoiseRegressor(hidden=(3,), chains=2, warmup=50, draws=20, random_state=0)
+        >>> model.fit(X, X[:, 0] ** 2).save("model")
+        >>> bool(np.all(deepnoise.load("model").predict(X) == model.predict(X)))
+        True
+        """
         files.save(self, path)
 
     def _draw_weights(self) -> np.ndarray:
@@ -151,9 +209,19 @@ class PosteriorChains:
         return self._laws
 
     def familiarity(self, X: Any) -> Familiarity:
-        """Is each row like the training data?  Log density of its inputs, and a tail probability.
+        """Measure how much each row resembles the training rows.
 
-        Under a normal law of the standardised features; missing entries are left out.
+        The inputs are judged under a normal law of the standardised features.  Missing values are
+        left out.
+
+        Parameters
+        ----------
+        X : table (N, P)
+
+        Returns
+        -------
+        Familiarity
+            Log density of the inputs, and the probability of inputs that lie further out.
         """
         x = self._rows(X)
         x[:, len(self.units_.x.scale) :] = np.nan
@@ -189,16 +257,17 @@ def _digest(plan: Plan, posterior: Posterior | None, rows: dict[str, np.ndarray]
     return int.from_bytes(digest.digest()[:7])
 
 
-def _after_segments(plan: Plan, save, report):
+def _after_segments(save, report):
     """A function that writes checkpoints and shows progress; None if there is neither."""
     if save is None and report is None:
         return None
-    total = (-(-plan.warmup // plan.thin) + plan.draws) * plan.thin
 
     def on_segment(posterior: Posterior) -> None:
         if save is not None:
             save(posterior)
         if report is not None:
+            plan = posterior.plan
+            total = (-(-plan.before // plan.thin) + plan.draws) * plan.thin
             report(posterior.run.t, total, posterior)
 
     return on_segment

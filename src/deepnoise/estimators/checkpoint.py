@@ -79,7 +79,7 @@ class Checkpointer:
         if crew.leads:
             check_writable(Path(folder))
         self._crew = crew
-        self.found = None if stored is None else replace(stored.posterior, plan=plan)
+        self.found = None if stored is None else _continued(stored.posterior, plan)
         self._folder, self.header, self._rows = Path(folder), header, {"rows": rows}
         self._known = EMPTY if stored is None else stored.manifest
         self._sweeps = -1 if stored is None else stored.posterior.run.t
@@ -95,14 +95,19 @@ class Checkpointer:
         posterior = replace(posterior, run=posterior.run.whole())
         if not self._crew.leads:
             return
-        known = replace(self._known, blocks=()) if last else self._known
+        held = sum(block.count for block in self._known.blocks)
+        anew = last or posterior.run.n_draws < held
+        known = replace(self._known, blocks=()) if anew else self._known
         try:
             self._known = storage.write(self._folder, posterior, self.header, self._rows, known)
             self._sweeps = posterior.run.t
         except ModelFileError as error:
             if self._next == -math.inf:
                 raise
-            warnings.warn(f"no checkpoint, the fit goes on: {error}", stacklevel=2)
+            warnings.warn(
+                f"the checkpoint could not be written; the fit continues without it: {error}",
+                stacklevel=2,
+            )
         took = time.monotonic() - began
         self._next = began + max(SECONDS_BETWEEN, took / LARGEST_SHARE)
 
@@ -121,9 +126,16 @@ def _stored(folder: Path) -> storage.Stored | None:
     return storage.read(folder) if (folder / HEADER).exists() else None
 
 
+def _continued(found: Posterior, plan: Plan) -> Posterior:
+    """The fit that was found, to be continued by ``plan`` in the round in which it was."""
+    if found.plan.burn:
+        plan = replace(plan, burn=found.plan.burn, thin=found.plan.thin)
+    return replace(found, plan=plan)
+
+
 def _refuse_other(folder: Path, stored: storage.Stored, plan: Plan, header, rows) -> None:
     """An error that names what differs, unless the folder holds an earlier stage of this fit."""
-    there, here = asdict(stored.posterior.plan), asdict(plan)
+    there, here = asdict(stored.posterior.plan), asdict(_continued(stored.posterior, plan).plan)
     wrong = [
         f"{name} is {there[name]} there and {here[name]} here"
         for name in here
@@ -140,9 +152,9 @@ def _refuse_other(folder: Path, stored: storage.Stored, plan: Plan, header, rows
     ]
     held = stored.posterior.run.n_draws
     if held > plan.draws:
-        wrong.append(f"it holds {held} draws a chain already, and {plan.draws} are asked for")
+        wrong.append(f"it already holds {held} draws per chain, more than {plan.draws}")
     if wrong:
         raise ValueError(
-            f"checkpoint: {folder} holds another fit ({'; '.join(wrong)}): "
+            f"checkpoint: {folder} holds a different fit ({'; '.join(wrong)}): "
             f"choose another folder, or delete this one"
         )

@@ -12,36 +12,76 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from ..inference.posterior import LINKS
 from ..model.outcome import Choice, Levels, LogitChoice, LogitLevels
-from ..prediction.classes import ClassUncertainty, class_probabilities, uncertainty
+from ..prediction.classes import ClassUncertainty, log_seen, uncertainty
 from ..prediction.credible import Band, band, check_level, joined
 from . import settings
-from .base import draw_seed, replicated
+from .base import replicated
 from .chains import PosteriorChains
+from .class_insights import ClassInsights
 from .table import TableInputs
 from .units import Inputs, Standardizer, Units
 
 
-class BDeepNoiseClassifier(PosteriorChains, TableInputs, ClassifierMixin, BaseEstimator):
-    """Classification by a Bayesian neural network with noise in every layer.
+class BDeepNoiseClassifier(
+    PosteriorChains, ClassInsights, TableInputs, ClassifierMixin, BaseEstimator
+):
+    """Predict class probabilities by a Bayesian neural network with noise in every layer.
 
-    Two classes, and ordered ones, are cut from one latent utility; of several classes the one with
-    the largest utility is seen.  Utilities are drawn exactly within the sweep.
+    Two classes, and ordered classes, are intervals of one latent utility.  Of several classes
+    without an order, each has a utility, and the largest one decides.  X may hold NaN.
 
     Parameters
     ----------
     ordered : bool or list
-        Classes have an order, that of their sorted values or of the list; the cut points between
-        them are learnt.
+        Whether the classes have an order: that of their sorted values (True) or of a list.  The
+        cut points between them are learnt.
     link : {"probit", "logit"}
-        Noise between utilities and the class: normal, or logistic (softmax of several utilities).
-    hidden, activation, prior, chains, warmup, draws, thin, paths, init, sampler, standardize,
-    dtype, checkpoint, progress, random_state
-        As of :class:`BDeepNoiseRegressor`.  X may hold NaN.
+        Noise between utility and class: normal, or logistic.  With several classes, "logit" is a
+        softmax of the utilities.
+    hidden : tuple of int
+        See :class:`BDeepNoiseRegressor`.
+    activation : str or PiecewiseLinear
+        See :class:`BDeepNoiseRegressor`.
+    prior : str or dict
+        See :class:`BDeepNoiseRegressor`.
+    chains : int
+        See :class:`BDeepNoiseRegressor`.
+    warmup : int, optional
+        See :class:`BDeepNoiseRegressor`.
+    draws : int, optional
+        See :class:`BDeepNoiseRegressor`.
+    thin : int, optional
+        See :class:`BDeepNoiseRegressor`.
+    max_sweeps : int, optional
+        See :class:`BDeepNoiseRegressor`.
+    paths : int
+        See :class:`BDeepNoiseRegressor`.
+    init : {"gradient", "prior"}
+        Where chains start: at gradient fits, or at draws of the prior, from which they take much
+        longer to settle.
+    sampler : {"interweaved", "gibbs"}
+        See :class:`BDeepNoiseRegressor`.
+    standardize : bool or "scores"
+        See :class:`BDeepNoiseRegressor`.
+    dtype : {"float32", "float64"}
+        See :class:`BDeepNoiseRegressor`.
+    devices : int or "all"
+        See :class:`BDeepNoiseRegressor`.
+    checkpoint : path, optional
+        See :class:`BDeepNoiseRegressor`.
+    progress : None, bool or function
+        See :class:`BDeepNoiseRegressor`.
+    random_state : int, RandomState or None
+        See :class:`BDeepNoiseRegressor`.
 
     Attributes
     ----------
     classes_ : array (C,)
+        The classes, in the order of the columns of ``predict_proba``.
     posterior_ : Posterior
+        Posterior draws of the parameters.
+    diagnostics_ : Diagnostics
+        R-hat and effective sample sizes of class probabilities, computed when first asked for.
 
     Examples
     --------
@@ -61,9 +101,10 @@ class BDeepNoiseClassifier(PosteriorChains, TableInputs, ClassifierMixin, BaseEs
         ordered=False,
         link="probit",
         chains=4,
-        warmup=800,
-        draws=200,
-        thin=4,
+        warmup=None,
+        draws=None,
+        thin=None,
+        max_sweeps=None,
         paths=10,
         init="gradient",
         sampler="interweaved",
@@ -83,6 +124,7 @@ class BDeepNoiseClassifier(PosteriorChains, TableInputs, ClassifierMixin, BaseEs
         self.warmup = warmup
         self.draws = draws
         self.thin = thin
+        self.max_sweeps = max_sweeps
         self.paths = paths
         self.init = init
         self.sampler = sampler
@@ -96,14 +138,29 @@ class BDeepNoiseClassifier(PosteriorChains, TableInputs, ClassifierMixin, BaseEs
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> "BDeepNoiseClassifier":
-        """Learn the probabilities of the classes y (N,) given X (N, P)."""
+        """Learn the probabilities of the classes given X.
+
+        Parameters
+        ----------
+        X : array (N, P), pandas or polars frame
+        y : array (N,)
+            Classes: numbers, texts or booleans.
+        sample_weight : array (N,) of whole numbers, optional
+            A row of weight k counts as k equal rows.
+
+        Returns
+        -------
+        self
+        """
         params = self.get_params(deep=False)
         settings.plan(params, 0, 1)
         settings.count("paths", self.paths, 1)
         standardize = settings.standardize(self.standardize)
         self.__dict__.pop("seed_", None)
         X = self._checked(X) if y is not None else self._checked(X, y)
-        self.classes_, labels = self._learn_classes(y)
+        seen = column_or_1d(y, warn=True)
+        self.classes_ = self._learn_classes(seen)
+        labels = self._places(seen)
         check_consistent_length(X, labels)
         self.encoder_, x = self._learn_inputs(X)
         if sample_weight is not None:
@@ -113,20 +170,19 @@ class BDeepNoiseClassifier(PosteriorChains, TableInputs, ClassifierMixin, BaseEs
         outcomes = 1 if ordered else len(self.classes_)
         self.units_ = Units(Inputs.learn(x, standardize), Standardizer.identity(outcomes))
         found = self._checkpoint_seed()
-        seed = draw_seed(self.random_state) if found is None else found
+        seed = settings.draw_seed(self.random_state) if found is None else found
         outcome = "ordered" if ordered else "choice"
         settings.one_of("link", self.link, LINKS)
         plan = settings.plan(params, seed, len(x), outcome, len(self.classes_), self.link)
-        seen = self._seen_as(labels[:, None] if ordered else labels)
-        self._begin(plan, self.units_.x.apply(x), _values(labels, outcomes), seen)
+        kept = self._seen_as(labels[:, None] if ordered else labels)
+        self._begin(plan, self.units_.x.apply(x), _values(labels, outcomes), kept)
         self.seed_ = seed
         return self
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "seed_")
 
-    def _learn_classes(self, y: Any) -> tuple[np.ndarray, np.ndarray]:
-        y = column_or_1d(y, warn=True)
+    def _learn_classes(self, y: np.ndarray) -> np.ndarray:
         assert_all_finite(y, input_name="y")
         check_classification_targets(y)
         if isinstance(self.ordered, bool | np.bool_):
@@ -136,13 +192,14 @@ class BDeepNoiseClassifier(PosteriorChains, TableInputs, ClassifierMixin, BaseEs
         else:
             classes = np.asarray(self.ordered)
             if len(set(classes.tolist())) < len(classes) or set(classes) != set(unique_labels(y)):
-                raise ValueError("ordered must hold every class of y once, in their order")
+                raise ValueError(
+                    "ordered must list every class of y once, from the lowest to the highest"
+                )
         if len(classes) < 2:
             raise ValueError(
                 f"y must hold at least two classes; it has only one class: {classes[0]!r}"
             )
-        place = {value: c for c, value in enumerate(classes.tolist())}
-        return classes, np.array([place[value] for value in y.tolist()])
+        return classes
 
     def _seen_as(self, labels: np.ndarray) -> Levels | Choice:
         """Labels (N, 1) are levels of one utility, (N,) choices among several."""
@@ -151,32 +208,61 @@ class BDeepNoiseClassifier(PosteriorChains, TableInputs, ClassifierMixin, BaseEs
         return LogitChoice(labels) if self.link == "logit" else Choice(labels)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probability of every class, in the order of ``classes_``; (N, C)."""
+        """Return the probability of each class, in the order of ``classes_``; (N, C)."""
         densities = self._draw_densities_at(self._rows(X))
         found = [densities.average(p) for _, p in self._probabilities(densities)]
         return np.clip(np.concatenate(found), 0.0, 1.0)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The most probable class of every row; (N,)."""
+        """Return the most probable class of each row; (N,)."""
         likeliest = self.predict_proba(X).argmax(axis=1)
         return self.classes_[likeliest]
 
     def probability_bands(self, X: Any, level: float = 0.95) -> Band:
-        """P(class | x, Θ) across draws: mean and ends of the credible interval, (N, C) each."""
+        """Return class probabilities with credible intervals.
+
+        Parameters
+        ----------
+        X : table (N, P)
+        level : float
+            Posterior probability of the interval.
+
+        Returns
+        -------
+        Band
+            Mean over the draws, lower and upper end; (N, C) each.
+        """
         check_level(level)
         densities = self._draw_densities_at(self._rows(X))
         parts = [band(densities, p, level) for _, p in self._probabilities(densities)]
         return joined(parts, outcomes=2)
 
     def uncertainty(self, X: Any) -> ClassUncertainty:
-        """Entropy of the predicted class, split into noise and what more data could tell."""
+        """Split the entropy of the predicted class into noise and what more data could tell."""
         densities = self._draw_densities_at(self._rows(X))
         return uncertainty(densities, (p for _, p in self._probabilities(densities)))
 
-    def _probabilities(self, densities):
-        cuts = self.posterior_.run.beside.cuts
-        flat = None if cuts is None else np.asarray(cuts, float).reshape(-1, cuts.shape[-1])
-        return class_probabilities(densities, flat, self.link)
+    def score_report(self, X: Any, y: ArrayLike) -> dict[str, float]:
+        """Judge the probabilities: accuracy, nll (the log loss) and Brier score.
+
+        The Brier score is the mean of Σ_c (P(c) - 1[y = c])², from 0 to 2.
+        """
+        p, labels = self.predict_proba(X), self._places(y)
+        check_consistent_length(p, labels)
+        return {
+            "accuracy": float(np.mean(p.argmax(axis=1) == labels)),
+            "nll": -float(np.mean(log_seen(p, labels))),
+            "brier": float(np.mean(np.sum((p - np.eye(p.shape[1])[labels]) ** 2, axis=1))),
+        }
+
+    def _places(self, y: ArrayLike) -> np.ndarray:
+        """Where among ``classes_`` each label is."""
+        place = {value: c for c, value in enumerate(self.classes_.tolist())}
+        labels = column_or_1d(y).tolist()
+        unknown = [value for value in labels if value not in place]
+        if unknown:
+            raise ValueError(f"y holds {unknown[0]!r}, a class that was not there when fitting")
+        return np.array([place[value] for value in labels])
 
     def _header(self) -> dict[str, Any]:
         return {"classes": self.classes_.tolist(), "classes_dtype": self.classes_.dtype.str}

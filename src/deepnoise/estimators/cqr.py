@@ -59,8 +59,18 @@ class ConformalQuantileRegressor(QuantileAnswers, TrainedNetwork, DensityRegress
 
     Parameters
     ----------
-    hidden, activation, steps, validation, standardize, random_state
-        As of ``BackpropRegressor``.
+    hidden : tuple of int
+        See ``BackpropRegressor``.
+    activation : str or PiecewiseLinear
+        See ``BackpropRegressor``.
+    steps : int, optional
+        See ``BackpropRegressor``.
+    validation : float
+        See ``BackpropRegressor``.
+    standardize : bool or "scores"
+        See ``BackpropRegressor``.
+    random_state : int, RandomState or None
+        See ``BackpropRegressor``.
     calibration : float
         Share of the rows set aside for calibration.
 
@@ -100,7 +110,9 @@ class ConformalQuantileRegressor(QuantileAnswers, TrainedNetwork, DensityRegress
     def _check_settings(self) -> None:
         super()._check_settings()
         if settings.share("calibration", self.calibration) + self.validation >= 1:
-            raise ValueError("calibration and validation leave no rows to train on: lower them")
+            raise ValueError(
+                "calibration and validation leave no rows to train on; lower one of them"
+            )
 
     def _network(self) -> QuantileNetwork:
         return QuantileNetwork(*self._shape())

@@ -36,7 +36,9 @@ def seen_or_missing(y: np.ndarray | Window) -> np.ndarray:
         return y
     missing = np.isneginf(y.lower) & np.isposinf(y.upper)
     if not (missing | (y.lower == y.upper)).all():
-        raise ValueError("y: censored and rounded outcomes cannot be judged by these losses")
+        raise ValueError(
+            "y: select_outcomes needs exact or missing values, not censored or rounded ones"
+        )
     return np.where(missing, np.nan, y.lower)
 
 

@@ -28,10 +28,10 @@ class DeepNoiseRegressor(DensityRegressor):
 
     Parameters
     ----------
-    hidden : tuple of int
-        Widths of the hidden layers.
+    hidden : tuple of int, or int
+        Widths of the hidden layers; 20 is one layer of 20.
     activation : str or PiecewiseLinear
-        As of ``BDeepNoiseRegressor``.
+        See ``BDeepNoiseRegressor``.
     members : int
         Fits, made side by side.
     steps : int, optional
@@ -110,7 +110,9 @@ class DeepNoiseRegressor(DensityRegressor):
             theta, self.held_out_loss_ = jax.tree.map(np.asarray, (theta, loss))
         self.weights_ = named(theta)
         if not all(np.isfinite(a).all() for a in self.weights_.values()):
-            raise ValueError("the training left the range of numbers; use standardize=True")
+            raise ValueError(
+                "the training diverged: some values are not finite; use standardize=True"
+            )
 
     @property
     def theta_(self) -> Theta:

@@ -65,8 +65,18 @@ class MCDropoutRegressor(TrainedNetwork, DensityRegressor):
 
     Parameters
     ----------
-    hidden, activation, steps, validation, standardize, random_state
-        As of ``BackpropRegressor``; more rows are held out, since they also choose the precision.
+    hidden : tuple of int
+        See ``BackpropRegressor``.
+    activation : str or PiecewiseLinear
+        See ``BackpropRegressor``.
+    steps : int, optional
+        See ``BackpropRegressor``.
+    validation : float
+        See ``BackpropRegressor``; more rows, since they also choose the precision.
+    standardize : bool or "scores"
+        See ``BackpropRegressor``.
+    random_state : int, RandomState or None
+        See ``BackpropRegressor``.
     rates : tuple of float
         Dropout probabilities to choose from; one network of each is trained, side by side.
     passes : int
@@ -74,8 +84,10 @@ class MCDropoutRegressor(TrainedNetwork, DensityRegressor):
 
     Attributes
     ----------
-    rate_, precision_ : float
-        Those chosen; the precision is in standardised units.
+    rate_ : float
+        The dropout probability chosen.
+    precision_ : float
+        The precision chosen, in standardised units.
     weights_ : dict of arrays, with a leading axis of length one
 
     Examples

@@ -63,7 +63,7 @@ class TableEncoder:
         names = given if named else [f"x{j}" for j in range(len(given))]
         if len(set(names)) < len(names):
             twice = sorted({name for name in names if names.count(name) > 1})
-            raise ValueError(f"X: column names must differ; seen twice: {_listed(twice)}")
+            raise ValueError(f"X: column names must be unique; these occur twice: {_listed(twice)}")
         levels = [_levels(_column(table, j), name, missing) for j, name in enumerate(names)]
         return cls(tuple(Column(*pair) for pair in zip(names, levels, strict=True)), named)
 

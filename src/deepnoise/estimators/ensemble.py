@@ -13,8 +13,18 @@ class DeepEnsembleRegressor(TrainedNetwork, DensityRegressor):
 
     Parameters
     ----------
-    hidden, activation, steps, validation, standardize, random_state
-        As of ``BackpropRegressor``; every member holds out rows of its own.
+    hidden : tuple of int
+        See ``BackpropRegressor``.
+    activation : str or PiecewiseLinear
+        See ``BackpropRegressor``.
+    steps : int, optional
+        See ``BackpropRegressor``.
+    validation : float
+        See ``BackpropRegressor``; every member holds out rows of its own.
+    standardize : bool or "scores"
+        See ``BackpropRegressor``.
+    random_state : int, RandomState or None
+        See ``BackpropRegressor``.
     members : int
         Networks, trained side by side.
     adversarial : float

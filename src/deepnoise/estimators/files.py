@@ -72,25 +72,45 @@ def save_arrays(estimator: Any, path: Path | str) -> None:
 
 
 def load(path: Path | str, lazy: bool = False) -> Any:
-    """The estimator that ``save``, or a checkpoint of a fit, wrote to a folder.
+    """Load the estimator that ``save``, or the checkpoint of a fit, wrote to a folder.
+
+    Loading runs no code from the folder.
 
     Parameters
     ----------
     path : path
+        The folder.
     lazy : bool
-        Leave the draws on disk until they are used.
+        Leave the draws on disk until they are used; by default they are read at once.
+
+    Returns
+    -------
+    estimator
+        Of the class that was saved, fitted.
 
     Raises
     ------
     ModelFileError
-        If the folder holds no model, one of a newer format, or one that is damaged.
+        If the folder holds no model, a damaged one, or one of a newer format.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import deepnoise
+    >>> X = np.linspace(-1, 1, 40)[:, None]
+    >>> network = deepnoise.BackpropRegressor(hidden=(5,), steps=100, random_state=0)
+    >>> network.fit(X, X[:, 0] ** 2).save("network")
+    >>> deepnoise.load("network")
+    BackpropRegressor(hidden=(5,), random_state=0, steps=100)
     """
     trained = arrays_folder.holds_arrays(read_header(Path(path)))
     stored = arrays_folder.read(path) if trained else storage.read(path, lazy)
     try:
         return _trained(stored) if isinstance(stored, StoredArrays) else _restored(stored)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ModelFileError(f"{path} holds no estimator of this library: {error}") from error
+        raise ModelFileError(
+            f"{path} holds no estimator that this version can load: {error}"
+        ) from error
 
 
 def _restored(stored: Stored) -> Any:
@@ -114,7 +134,7 @@ def _trained(stored: StoredArrays) -> Any:
     if not all(np.isfinite(values).all() for values in made.weights_.values()):
         raise ValueError("its weights are not finite")
     if len(made.encoder_.columns) != made.n_features_in_:
-        raise ValueError("its columns and its encoder do not fit together")
+        raise ValueError("its columns and its encoder do not agree")
     _check_prediction(made)
     return made
 
@@ -168,4 +188,4 @@ def _check(made: Any) -> None:
     }
     wrong = [part for part, good in fits.items() if not good]
     if wrong:
-        raise ValueError(f"its {', '.join(wrong)} and its posterior do not fit together")
+        raise ValueError(f"its {', '.join(wrong)} and its posterior do not agree")

@@ -94,10 +94,24 @@ class HMCRegressor(TrainedNetwork, DensityRegressor):
 
     Parameters
     ----------
-    hidden, activation, steps, validation, standardize, random_state
-        As of ``BackpropRegressor``; steps and validation are those of the gradient fits.
-    chains, warmup, draws : int
-        Chains, iterations of each that tune it, draws kept of each.
+    hidden : tuple of int
+        See ``BackpropRegressor``.
+    activation : str or PiecewiseLinear
+        See ``BackpropRegressor``.
+    steps : int, optional
+        See ``BackpropRegressor``, for the gradient fits.
+    validation : float
+        See ``BackpropRegressor``, for the gradient fits.
+    standardize : bool or "scores"
+        See ``BackpropRegressor``.
+    random_state : int, RandomState or None
+        See ``BackpropRegressor``.
+    chains : int
+        Chains to run.
+    warmup : int
+        Iterations of each chain that tune it.
+    draws : int
+        Draws kept of each chain.
     leaps : int
         Leapfrog steps an iteration.
 
@@ -173,7 +187,9 @@ class HMCRegressor(TrainedNetwork, DensityRegressor):
             found = _chains(network, self._plan(), keys, starts, *data)
             drawn, accepted, divergent = jax.tree.map(np.asarray, found)
         if not all(np.isfinite(a).all() for a in drawn.values()):
-            raise ValueError("the chains left the range of numbers; use standardize=True")
+            raise ValueError(
+                "the chains diverged: some values are not finite; use standardize=True"
+            )
         self.weights_ = {name: a.reshape(-1, *a.shape[2:]) for name, a in drawn.items()}
         self.acceptance_rate_ = float(np.mean(accepted))
         self.divergences_ = int(np.sum(divergent))

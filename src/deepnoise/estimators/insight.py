@@ -1,16 +1,13 @@
 """What a posterior can say beyond its predictive density, as methods of an estimator."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
-from ..inference import arviz, notebook
-from ..inference.diagnostics import Diagnostics, diagnose
-from ..inference.posterior import Posterior
+from ..model.outcome import Window
 from ..prediction import credible
 from ..prediction.decompose import VarianceParts, decompose
 from ..prediction.entropy import EntropyParts, entropy_parts
@@ -18,28 +15,21 @@ from ..prediction.functionals import chain_likelihoods, predictive_functionals
 from ..prediction.influence import Influence, influence
 from ..prediction.mixture import GaussianMixture
 from ..prediction.per_draw import DrawDensities, thinned
-from .encode import TableEncoder
-from .units import Units
+from .convergence import ChainInsights
+from .drawn import categories
 
-DIAGNOSED_ROWS = 50
 # With these, mutual information was within 0.01 nats of what many more paths gave.
 ENTROPY_DRAWS, ENTROPY_PATHS = 200, 512
 
 
-class PosteriorInsights:
+class PosteriorInsights(ChainInsights):
     """Methods for a density regressor that has draws; it has what is named here."""
 
-    encoder_: TableEncoder
-    units_: Units
-    posterior_: Posterior
-    chain_weights_: np.ndarray
     paths: int
-    probability_above: Callable[[Any, ArrayLike], np.ndarray]
+    predict_density: Callable[[Any], GaussianMixture]
     guard: float
     _rows: Callable[[Any], np.ndarray]
     _posterior_density: Callable[[np.ndarray], GaussianMixture]
-    _y: np.ndarray
-    _diagnostics: Diagnostics | None
 
     def _draw_densities(self, X: Any) -> DrawDensities:
         """The law of every draw at the rows of X."""
@@ -53,41 +43,42 @@ class PosteriorInsights:
         """The posterior predictive alone, in the user's units."""
         return self.units_.y.restore(self._posterior_density(self._rows(X)))
 
-    def _html_repr(self) -> str:
-        """scikit-learn's own picture of an estimator, and below it what was fitted."""
-        # A mixin left of scikit-learn's base, which has the method.
-        theirs: str = super()._html_repr()  # type: ignore[misc]
-        if not hasattr(self, "seed_"):
-            return theirs
-        found = self._diagnostics
-        draws = self.posterior_.run.n_draws
-        pairs = {
-            "fitted on": f"{len(self._y):,} rows, {len(self.encoder_.columns)} columns",
-            "posterior": f"{len(self.chain_weights_)} chains, {draws} draws each",
-            "seed": self.posterior_.plan.seed,
-            "chains": "not judged yet: see .diagnostics_" if found is None else found.verdict,
-        }
-        return theirs + notebook.facts("Fitted", pairs.items())
-
     def predict_above(self, X: Any, c: ArrayLike, level: float = 0.95) -> np.ndarray:
-        """P(y >= c | x) with a credible interval.
+        """Return P(y >= c | x) of each row, with a credible interval.
 
         Parameters
         ----------
         X : table (N, P)
-        c : number, or one a row
+        c : number, array (N,), or [[c_1, c_2, ...]]
+            One threshold for all rows, one per row, or several at once.
         level : float
-            Probability that the interval holds P(y >= c | x, Θ), given the data.
+            Posterior probability that the interval holds P(y >= c | x, Θ).
 
         Returns
         -------
         array (N, 3)
-            Probability, as of :meth:`predict_density`, lower and upper end; (N, 3, Q) with more
-            outcomes than one.
+            Probability under :meth:`predict_density`, and lower and upper end of its interval;
+            (N, 3, Q) for several outcomes, (N, 3, M) for M thresholds.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from deepnoise import BDeepNoiseRegressor
+        >>> X = np.linspace(-1, 1, 40)[:, None]
+        >>> model = BDeepNoiseRegressor(hidden=(3,), chains=2, warmup=50, draws=20, random_state=0)
+        >>> p, low, high = model.fit(X, X[:, 0] ** 2).predict_above([[0.0]], 0.5)[0]
+        >>> bool(low <= p <= high)
+        True
         """
-        found = credible.above(self._draw_densities(X), c, level)
-        probability = self.probability_above(X, c)
-        own = self._without_guard(X).probability_above(c)
+        densities, density = self._draw_densities(X), self.predict_density(X)
+        if densities.n_outcomes == 1 and np.ndim(c) == 2 and np.shape(c)[0] == 1:
+            found = credible.above_each(densities, np.ravel(c), level)
+            probability = density.probability_above_grid(c)
+            own = self._without_guard(X).probability_above_grid(c)
+        else:
+            found = credible.above(densities, c, level)
+            probability = density.probability_above(c)
+            own = self._without_guard(X).probability_above(c)
         ends = [(1 - self.guard) * (end - own) + probability for end in (found.lower, found.upper)]
         return np.stack([probability, *ends], axis=1)
 
@@ -97,90 +88,125 @@ class PosteriorInsights:
         grid: ArrayLike,
         level: float = 0.9,
         probabilities: ArrayLike = credible.PROBABILITIES,
+        widen: ArrayLike = 0.0,
     ) -> credible.DensityBands:
-        """Credible bands of the density, the cdf and the quantile function of every row.
+        """Return credible bands of the density, the cdf and the quantile function of each row.
 
         Parameters
         ----------
         X : table (N, P)
         grid : array (G,)
-            Values of y at which density and cdf are wanted.
+            Values of y at which to evaluate density and cdf.
         level : float
-            Probability that a band holds the function at a point, given the data.
+            Posterior probability that a band holds the function at a point.
         probabilities : array (K,)
-            Where the quantile function is wanted.
+            Where to evaluate the quantile function; by default 0.05, 0.1, ..., 0.95.
+        widen : number or array (N,)
+            Standard deviation of normal noise to add to y, for smoother bands; see
+            ``deepnoise.prediction.smooth.bandwidths``.
+
+        Returns
+        -------
+        DensityBands
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from deepnoise import BDeepNoiseRegressor
+        >>> X = np.linspace(-1, 1, 40)[:, None]
+        >>> model = BDeepNoiseRegressor(hidden=(3,), chains=2, warmup=50, draws=20, random_state=0)
+        >>> bands = model.fit(X, X[:, 0] ** 2).density_bands([[0.0], [1.0]], [0.0, 0.5, 1.0])
+        >>> bands.pdf.lower.shape
+        (2, 3)
         """
-        return credible.bands(self._draw_densities(X), grid, level, probabilities)
+        return credible.bands(self._draw_densities(X), grid, level, probabilities, widen)
 
     def influence(self, X: Any, level: float = 0.95) -> Influence:
-        """How strongly each encoded feature moves the mean and the spread of y, averaged over X."""
+        """Measure how strongly, and which way, each column moves the mean and the spread of y.
+
+        Parameters
+        ----------
+        X : table (N, P)
+            Rows to average over, without missing values.
+        level : float
+            Posterior probability of the intervals, and probability that no column of pure noise
+            passes the noise floor.
+
+        Returns
+        -------
+        Influence
+            ``on_mean`` and ``on_sd`` tell which columns stand out from noise; ``levels`` tells
+            what each level of a category does.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from deepnoise import BDeepNoiseRegressor
+        >>> X = np.linspace(-1, 1, 40)[:, None]
+        >>> model = BDeepNoiseRegressor(hidden=(3,), chains=2, warmup=50, draws=20, random_state=0)
+        >>> model.fit(X, X[:, 0] ** 2).influence(X).columns
+        ('x0',)
+        """
         densities = self._draw_densities(X)
         names, inputs = self.encoder_.feature_names, self.units_.x
         scored = [score.column for score in inputs.scores]
-        return influence(densities, names, inputs.slopes(densities.x), scored, level)
+        slopes, scale = inputs.slopes(densities.x), np.array(inputs.scale)
+        return influence(densities, names, slopes, scored, level, scale, categories(self))
 
     def decompose(self, X: Any) -> VarianceParts:
-        """Predictive variance of every row: epistemic, aleatoric, and the share of each noise.
+        """Split the predictive variance of each row by its sources.
 
-        With it comes the paper's bound on what the noise of each layer can add.
+        Parameters
+        ----------
+        X : table (N, P)
+
+        Returns
+        -------
+        VarianceParts
+            The epistemic part, which more data would reduce; the aleatoric part, which they would
+            not; the share of each noise in it; and the paper's bound for each layer.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from deepnoise import BDeepNoiseRegressor
+        >>> X = np.linspace(-1, 1, 40)[:, None]
+        >>> model = BDeepNoiseRegressor(hidden=(3,), chains=2, warmup=50, draws=20, random_state=0)
+        >>> parts = model.fit(X, X[:, 0] ** 2).decompose([[0.0], [1.0]])
+        >>> (parts.epistemic + parts.aleatoric).shape
+        (2,)
         """
         densities = self._draw_densities(X)
         # Its noise differs from draw to draw: few paths of each are enough.
         return decompose(replace(densities, paths=self.paths))
 
     def decompose_entropy(self, X: Any) -> EntropyParts:
-        """Predictive entropy of every row: of the noise, and what knowing Theta would tell of y.
+        """Split the predictive entropy of each row into an aleatoric and an epistemic part.
 
-        The second part is computed from at most 200 draws, evenly spaced.
+        The epistemic part is the mutual information of y and the parameters Θ.  It is computed
+        from at most 200 posterior draws, evenly spaced.
+
+        Parameters
+        ----------
+        X : table (N, P)
+
+        Returns
+        -------
+        EntropyParts
         """
         densities = thinned(self._draw_densities(X), ENTROPY_DRAWS)
         return entropy_parts(self._without_guard(X), replace(densities, paths=ENTROPY_PATHS))
 
-    def predictive_functionals(self, rows: Sequence[int] | None = None) -> dict[str, np.ndarray]:
-        """Predictive mean, sd and log density at training rows, draw by draw.
+    def _functionals(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        densities, y = self._training_densities(rows)
+        return predictive_functionals(densities, y, len(self.chain_weights_), rows.tolist())
 
-        Parameters
-        ----------
-        rows : list of int, optional
-            Numbers of training rows; by default 50 of them, evenly spaced.
-
-        Returns
-        -------
-        dict of arrays (chain, draw)
-            Under the names "mean[n]", "sd[n]" and "log_density[n]" of training row n.
-        """
-        check_is_fitted(self)
-        total, chains = len(self._y), len(self.chain_weights_)
-        spread = np.linspace(0, total - 1, min(total, DIAGNOSED_ROWS)).astype(int)
-        chosen = np.unique(spread) if rows is None else np.asarray(rows)
-        densities, y = self._training_densities(chosen)
-        return predictive_functionals(densities, y, chains, chosen.tolist())
-
-    @property
-    def diagnostics_(self) -> Diagnostics:
-        """R-hat and effective sample sizes of predictive functionals, with a verdict in words."""
-        check_is_fitted(self)
-        if self._diagnostics is None:
-            self._diagnostics = diagnose(self.predictive_functionals())
-        return self._diagnostics
-
-    def loo(self) -> arviz.Loo:
-        """Leave-one-out log predictive density of the training rows, by PSIS; needs ArviZ.
-
-        Chains count equally.
-        """
-        check_is_fitted(self)
-        return arviz.loo(self._log_likelihood()[0])
-
-    def to_arviz(self) -> Any:
-        """Draws, log likelihood and observed y as ArviZ's own type; needs ArviZ."""
-        check_is_fitted(self)
-        log_likelihood, y = self._log_likelihood()
-        names = {"inputs": self.units_.x.names(self.encoder_.feature_names)}
-        posterior = self.posterior_
-        return arviz.to_arviz(posterior, log_likelihood, y, names)
-
-    def _log_likelihood(self) -> tuple[np.ndarray, np.ndarray]:
-        """log p(y | x, Θ) of the training rows, (chain, draw, N), and their y."""
+    def _log_likelihood(self) -> np.ndarray:
         densities, y = self._training_densities(slice(None))
-        return chain_likelihoods(densities, y, len(self.chain_weights_)), y
+        return chain_likelihoods(densities, y, len(self.chain_weights_))
+
+    def _observed(self) -> Any:
+        _, y = self._training_densities(slice(None))
+        if not isinstance(y, Window):
+            return y
+        return {"y_lower": y.lower[:, 0], "y_upper": y.upper[:, 0]}

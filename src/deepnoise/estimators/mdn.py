@@ -55,8 +55,18 @@ class MixtureDensityRegressor(TrainedNetwork, DensityRegressor):
 
     Parameters
     ----------
-    hidden, activation, steps, validation, standardize, random_state
-        As of ``BackpropRegressor``.
+    hidden : tuple of int
+        See ``BackpropRegressor``.
+    activation : str or PiecewiseLinear
+        See ``BackpropRegressor``.
+    steps : int, optional
+        See ``BackpropRegressor``.
+    validation : float
+        See ``BackpropRegressor``.
+    standardize : bool or "scores"
+        See ``BackpropRegressor``.
+    random_state : int, RandomState or None
+        See ``BackpropRegressor``.
     components : int
         Gaussians in the mixture of a member.
     members : int

@@ -153,7 +153,7 @@ def fit(
         )
         found = jax.tree.map(np.asarray, weights)
     if not all(np.isfinite(a).all() for a in jax.tree.leaves(found)):
-        raise ValueError("the training left the range of numbers; use standardize=True")
+        raise ValueError("the training diverged: some values are not finite; use standardize=True")
     return found
 
 

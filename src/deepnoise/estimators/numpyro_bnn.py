@@ -20,10 +20,20 @@ class NumpyroNUTSRegressor(DensityRegressor):
 
     Parameters
     ----------
-    hidden, activation, standardize, random_state
-        As of ``HMCRegressor``.
-    chains, warmup, draws : int
-        Chains, iterations of each that tune it, draws kept of each.
+    hidden : tuple of int
+        See ``HMCRegressor``.
+    activation : str or PiecewiseLinear
+        See ``HMCRegressor``.
+    standardize : bool or "scores"
+        See ``HMCRegressor``.
+    random_state : int, RandomState or None
+        See ``HMCRegressor``.
+    chains : int
+        Chains to run.
+    warmup : int
+        Iterations of each chain that tune it.
+    draws : int
+        Draws kept of each chain.
     depth : int
         Doublings of a trajectory at most.
     """

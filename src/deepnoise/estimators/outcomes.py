@@ -13,38 +13,91 @@ from ..model.outcome import Window
 
 
 def between(lower: ArrayLike, upper: ArrayLike) -> Window:
-    """Outcomes known to lie between two ends, for ``fit`` and ``score_report``.
+    """Declare outcomes that are only known to lie between two ends.
 
     Parameters
     ----------
-    lower, upper : array (N,) or (N, Q)
-        Equal where the outcome was seen; -inf or inf where there is no end on that side.
+    lower : array (N,) or (N, Q)
+        Lower ends; -inf where there is none.
+    upper : array (N,) or (N, Q)
+        Upper ends; inf where there is none, and equal to ``lower`` where the outcome is exact.
+
+    Returns
+    -------
+    Window
+        To give to ``fit`` and ``score_report`` as y.
 
     Examples
     --------
     >>> import numpy as np
     >>> from deepnoise import between
-    >>> y = between([1.0, 2.0, -np.inf], [1.0, np.inf, 3.0])  # seen, above 2, below 3
+    >>> y = between([1.0, 2.0, -np.inf], [1.0, np.inf, 3.0])  # exact, above 2, below 3
     """
     lower, upper = (_numbers(name, a) for name, a in (("lower", lower), ("upper", upper)))
     if lower.shape != upper.shape:
         raise ValueError(
-            f"lower and upper must have one shape; got {lower.shape} and {upper.shape}"
+            f"lower and upper must have the same shape; got {lower.shape} and {upper.shape}"
         )
     wrong = np.argwhere(lower > upper)
     if len(wrong):
         place = tuple(wrong[0])
         raise ValueError(
-            f"lower must not exceed upper; in row {place[0]} it does: "
+            f"lower must not exceed upper, but in row {place[0]} it does: "
             f"{lower[place]:g} > {upper[place]:g}"
         )
     if (np.isposinf(lower) | np.isneginf(upper)).any():
-        raise ValueError("lower must be below inf, and upper above -inf")
+        raise ValueError("lower must not be inf, and upper must not be -inf")
     return Window(lower, upper)
 
 
+# Fewer rows may take few values by chance.
+LATTICE_ROWS = 100
+
+
+def lattice_step(y: np.ndarray) -> float | None:
+    """The distance of neighbouring values if y (N, 1) takes few, evenly spaced or with gaps.
+
+    Few are at most a tenth of the rows.
+    """
+    values = np.unique(y)
+    if y.shape[1] != 1 or len(y) < LATTICE_ROWS or not 1 < len(values) <= len(y) / 10:
+        return None
+    gaps = np.diff(values) / (step := float(np.diff(values).min()))
+    return step if np.abs(gaps - np.round(gaps)).max() < 1e-3 else None
+
+
+def even_width(window: Window) -> float | None:
+    """The width of the windows of one outcome if all have the same, as those of ``rounded``."""
+    widths = np.asarray(window.upper - window.lower, float)
+    even = widths.shape[1] == 1 and np.isfinite(widths).all() and np.ptp(widths) < 1e-3 * widths[0]
+    return float(widths.mean()) if even and widths[0] > 0 else None
+
+
+class LatticeWarning(UserWarning):
+    """Outcomes take few values: a density of them can grow a spike on each."""
+
+
 def rounded(y: ArrayLike, step: float) -> Window:
-    """Outcomes that were rounded to multiples of ``step``: each lies within half a step of y."""
+    """Declare outcomes that were rounded: each lies within half a step of y.
+
+    Parameters
+    ----------
+    y : array (N,) or (N, Q)
+        Rounded values.
+    step : float
+        Distance between neighbouring values.
+
+    Returns
+    -------
+    Window
+        To give to ``fit`` and ``score_report`` as y.
+
+    Examples
+    --------
+    >>> from deepnoise import rounded
+    >>> rounded([3.0, 5.0], step=1).upper
+    array([3.5, 5.5])
+    """
     if not (np.ndim(step) == 0 and np.isfinite(step) and step > 0):
         raise ValueError(f"step must be a positive number; got {step!r}")
     values = _numbers("y", y)
@@ -52,7 +105,26 @@ def rounded(y: ArrayLike, step: float) -> Window:
 
 
 def right_censored(time: ArrayLike, event: ArrayLike) -> Window:
-    """Times of which those without an event are only known to be longer."""
+    """Declare times of which those without an event are only known to be longer.
+
+    Parameters
+    ----------
+    time : array (N,)
+        Time of the event, or time at which the observation ended.
+    event : array (N,) of bool, or of 0 and 1
+        Whether the event was observed.
+
+    Returns
+    -------
+    Window
+        To give to ``fit`` and ``score_report`` as y.
+
+    Examples
+    --------
+    >>> from deepnoise import right_censored
+    >>> right_censored([2.0, 5.0], [True, False]).upper
+    array([ 2., inf])
+    """
     times, events = _numbers("time", time), np.asarray(event)
     if events.shape != times.shape or not np.isin(events, (0, 1)).all():
         raise ValueError("event must hold True or False (1 or 0), one for each time")
@@ -92,7 +164,9 @@ def survival(y: Any) -> Window:
     events = [a for a in columns if a.dtype == bool or set(np.unique(a)) <= {0, 1}]
     times = [a for a in columns if not any(a is e for e in events)]
     if len(columns) != 2 or len(events) != 1:
-        raise ValueError("y must be (time, event), or hold one column of times and one of events")
+        raise ValueError(
+            "y must be (time, event), or a table with one column of times and one of events"
+        )
     return right_censored(times[0], events[0])
 
 
@@ -110,7 +184,7 @@ def check_observed(y: np.ndarray | Window) -> None:
         known = np.isfinite(y.lower) | np.isfinite(y.upper)
         never = np.flatnonzero(~known.any(axis=0))
         if never.size:
-            raise ValueError(f"y: outcome {never[0]} was never observed; leave it out")
+            raise ValueError(f"y: outcome {never[0]} is missing in every row; leave it out")
 
 
 def representative(y: np.ndarray | Window) -> np.ndarray:

@@ -26,7 +26,7 @@ class OneOutcome:
     def _single(self, y: np.ndarray) -> np.ndarray:
         if y.shape[1] != 1:
             raise ValueError(
-                f"{type(self).__name__} takes one outcome; y has {y.shape[1]}: fit one a column"
+                f"{type(self).__name__} takes one outcome; y has {y.shape[1]}: fit one model each"
             )
         return y[:, 0]
 
@@ -48,8 +48,10 @@ class NGBoostRegressor(OneOutcome, DensityRegressor):
     ----------
     estimators : int
         Boosting stages at most; a tenth of the rows is held out to stop before.
-    standardize, random_state
-        As of every density regressor.
+    standardize : bool or "scores"
+        See ``BackpropRegressor``.
+    random_state : int, RandomState or None
+        See ``BackpropRegressor``.
     """
 
     def __init__(self, estimators=2000, standardize=True, random_state=None):
@@ -83,12 +85,16 @@ class BARTRegressor(OneOutcome, DensityRegressor):
 
     Parameters
     ----------
-    draws, burnin : int
-        Draws kept, and those before them.
+    draws : int
+        Draws kept.
+    burnin : int
+        Draws before those.
     variance_trees : int
         Trees of the forest for the variance.
-    standardize, random_state
-        As of every density regressor.
+    standardize : bool or "scores"
+        See ``BackpropRegressor``.
+    random_state : int, RandomState or None
+        See ``BackpropRegressor``.
     """
 
     def __init__(
@@ -126,10 +132,14 @@ class QuantileForestRegressor(OneOutcome, QuantileAnswers, DensityRegressor):
 
     Parameters
     ----------
-    trees, leaf : int
-        Trees, and the least number of rows in a leaf.
-    standardize, random_state
-        As of every density regressor.
+    trees : int
+        Trees of the forest.
+    leaf : int
+        The least number of rows in a leaf.
+    standardize : bool or "scores"
+        See ``BackpropRegressor``.
+    random_state : int, RandomState or None
+        See ``BackpropRegressor``.
     """
 
     def __init__(self, trees=500, leaf=10, standardize=True, random_state=None):
@@ -159,8 +169,10 @@ class GaussianProcessDensity(OneOutcome, DensityRegressor):
     ----------
     restarts : int
         Starts of the optimiser beyond the first.
-    standardize, random_state
-        As of every density regressor.
+    standardize : bool or "scores"
+        See ``BackpropRegressor``.
+    random_state : int, RandomState or None
+        See ``BackpropRegressor``.
     """
 
     def __init__(self, restarts=1, standardize=True, random_state=None):
@@ -173,7 +185,9 @@ class GaussianProcessDensity(OneOutcome, DensityRegressor):
         from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
         if len(x) > MOST_GP_ROWS:
-            raise ValueError(f"a Gaussian process of {len(x)} rows is too large: {MOST_GP_ROWS}")
+            raise ValueError(
+                f"a Gaussian process takes at most {MOST_GP_ROWS} rows; X has {len(x)}"
+            )
         lengths = RBF(np.ones(x.shape[1]), (1e-2, 1e4))
         kernel = ConstantKernel(1.0, (1e-3, 1e4)) * lengths + WhiteKernel(0.1, (1e-7, 10.0))
         restarts = settings.count("restarts", self.restarts, 0)

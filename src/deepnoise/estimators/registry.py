@@ -14,22 +14,25 @@ class Method:
     estimator: str
     module: str
     package: str | None = None
-    extra: str | None = None
+    install: str | None = None
 
     @property
     def missing(self) -> str | None:
         """What to install, if the method cannot be used here."""
         if self.package is None or find_spec(self.package) is not None:
             return None
-        return f"{self.label} needs {self.package}: pip install 'deepnoise[{self.extra}]'"
+        return f"{self.label} needs {self.package}: {self.install}"
 
 
 def _ours(label: str, estimator: str, file: str) -> Method:
     return Method(label, estimator, f"deepnoise.estimators.{file}")
 
 
-def _peer(label: str, estimator: str, package: str, extra: str = "peers") -> Method:
-    return Method(label, estimator, "deepnoise.estimators.peers", package, extra)
+def _peer(
+    label: str, estimator: str, package: str, extra: str = "peers", file: str = "peers"
+) -> Method:
+    install = f"pip install 'deepnoise[{extra}]'"
+    return Method(label, estimator, f"deepnoise.estimators.{file}", package, install)
 
 
 METHODS: dict[str, Method] = {
@@ -46,24 +49,34 @@ METHODS: dict[str, Method] = {
     "bart": _peer("BART", "BARTRegressor", "stochtree"),
     "forest": _peer("quantile forest", "QuantileForestRegressor", "quantile_forest"),
     "gp": _peer("GP", "GaussianProcessDensity", "sklearn"),
-    "numpyro": Method(
-        "NUTS (numpyro)",
-        "NumpyroNUTSRegressor",
-        "deepnoise.estimators.numpyro_bnn",
-        "numpyro",
-        "peers",
+    "numpyro": _peer("NUTS (numpyro)", "NumpyroNUTSRegressor", "numpyro", file="numpyro_bnn"),
+    # It wants exactly blackjax 1.2.2, older than ours: no extra can hold both.
+    "bde": Method(
+        "BDE",
+        "BDERegressor",
+        "deepnoise.estimators.bde_ensemble",
+        "bde",
+        "in an environment of its own, after deepnoise, pip install sklearn-contrib-bde",
     ),
 }
 
 
 def method(name: str) -> Method:
+    """Return the entry of a method by its short name, such as "bdeepnoise" or "de"."""
     if name not in METHODS:
         raise ValueError(f"unknown method {name!r}; choose one of {', '.join(METHODS)}")
     return METHODS[name]
 
 
 def make(name: str, **settings: Any) -> Any:
-    """An estimator by the short name of its method.
+    """Make an estimator by the short name of its method.
+
+    Parameters
+    ----------
+    name : str
+        Such as "bdeepnoise", "de" or "mdn"; an unknown name raises an error that lists them all.
+    **settings
+        Parameters of the estimator.
 
     Examples
     --------

@@ -33,7 +33,7 @@ class Score:
     def __post_init__(self):
         increase = len(self.knots) > 1 and np.all(np.diff(self.knots) > 0)
         if len(self.knots) != len(self.scores) or not increase:
-            raise ValueError("knots must be two or more and increase, with a score each")
+            raise ValueError("knots must be two or more increasing values, with one score each")
 
     @classmethod
     def learn(cls, column: int, values: np.ndarray) -> "Score":

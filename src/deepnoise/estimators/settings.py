@@ -7,6 +7,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from ..inference.posterior import INITS, SAMPLERS, Plan
 from ..inference.priors import NAMES, UTILITY_NOISE, PriorSpec
@@ -48,7 +49,7 @@ def memory(name: str, value: Any) -> int | None:
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if value is not None and (not whole or value < 1):
         raise ValueError(
-            f"{name} must be bytes, such as 2000000000 or '2GB', or None; got {value!r}"
+            f"{name} must be a number of bytes, such as 2000000000 or '2GB', or None; got {value!r}"
         )
     return value
 
@@ -93,11 +94,15 @@ def check_float32(x: np.ndarray, y: np.ndarray, fix: str) -> None:
 
 
 def widths(value: Any) -> tuple[int, ...]:
-    """Widths of the hidden layers."""
+    """Widths of the hidden layers, of which a number alone is one."""
+    if isinstance(value, int | np.integer):
+        return (count("hidden", value, 1),)
     try:
         return tuple(count("hidden", width, 1) for width in value)
     except (TypeError, ValueError):
-        raise ValueError(f"hidden must be widths such as (20, 20); got {value!r}") from None
+        raise ValueError(
+            f"hidden must be a tuple of widths, such as (20, 20); got {value!r}"
+        ) from None
 
 
 def prior(value: Any, init: str) -> str | PriorSpec:
@@ -109,8 +114,38 @@ def prior(value: Any, init: str) -> str | PriorSpec:
     if not isinstance(value, str) or value not in NAMES:
         raise ValueError(f"prior must be one of {', '.join(NAMES)} or a dict; got {value!r}")
     if value == "anchored" and init == "prior":
-        raise ValueError("prior='anchored' is anchored at the gradient start: use init='gradient'")
+        raise ValueError("prior='anchored' needs a gradient fit to start from; use init='gradient'")
     return value
+
+
+# Sweeps before the first draw, draws a chain and sweeps from draw to draw: where nothing is asked
+# for, in the first round of a fit that runs until it has settled; where something is, of the rest.
+FIRST_ROUND = {"warmup": 400, "draws": 200, "thin": 2}
+FIXED = {"warmup": 800, "draws": 200, "thin": 4}
+
+
+# Sweeps of a fit that does not settle: at most the first number, fewer in proportion for more than
+# ROWS_FOR_ALL rows, at least the second.
+MOST_SWEEPS, FEWEST_SWEEPS, ROWS_FOR_ALL = 4000, 1600, 1000
+
+
+def most_sweeps(value: Any, rows: int) -> int:
+    """``max_sweeps``, by default after the size of the table."""
+    if value is not None:
+        return count("max_sweeps", value, 1)
+    return max(FEWEST_SWEEPS, MOST_SWEEPS * ROWS_FOR_ALL // max(rows, ROWS_FOR_ALL))
+
+
+def fixed_length(estimator: Any) -> bool:
+    """Whether the user said how long the chains shall be."""
+    return any(getattr(estimator, name) is not None for name in FIXED)
+
+
+def lengths(params: Mapping[str, Any]) -> dict[str, int]:
+    """warmup, draws and thin."""
+    given = {name: params[name] for name in FIXED if params[name] is not None}
+    usual = (FIXED if given else FIRST_ROUND) | given
+    return {name: count(name, usual[name], 0 if name == "warmup" else 1) for name in FIXED}
 
 
 def plan(
@@ -124,6 +159,7 @@ def plan(
 ) -> Plan:
     """The plan of a fit of that many rows from the estimator's parameters."""
     devices(params["devices"])
+    most_sweeps(params["max_sweeps"], rows)
     hidden = widths(params["hidden"])
     classes = outcome != "real"
     begin = WarmStart.usual(rows, len(hidden), tied or classes)
@@ -136,9 +172,7 @@ def plan(
         seed=seed,
         prior=prior(params["prior"], init),
         chains=count("chains", params["chains"], 1),
-        warmup=count("warmup", params["warmup"], 0),
-        draws=count("draws", params["draws"], 1),
-        thin=count("thin", params["thin"], 1),
+        **lengths(params),
         init=init,
         sampler=one_of("sampler", params["sampler"], SAMPLERS),
         dtype=one_of("dtype", str(params["dtype"]), DTYPES),
@@ -147,3 +181,12 @@ def plan(
         levels=levels,
         link=link,
     )
+
+
+def draw_seed(random_state: Any) -> int:
+    """A whole number is the seed itself; otherwise one is drawn, as scikit-learn does."""
+    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
+        if not 0 <= random_state < 2**32:
+            raise ValueError(f"random_state must be from 0 to 2**32 - 1; got {random_state}")
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))

@@ -13,7 +13,7 @@ try:
     from skpro.distributions.base import BaseDistribution
     from skpro.regression.base import BaseProbaRegressor
 except ImportError as error:
-    raise ImportError("this needs skpro: pip install 'deepnoise[skpro]'") from error
+    raise ImportError("skpro is not installed: pip install 'deepnoise[skpro]'") from error
 
 from ..prediction.mixture import GaussianMixture
 from ..prediction.mixture_components import Components
@@ -29,7 +29,8 @@ class MixtureDistribution(BaseDistribution):
     ----------
     density : GaussianMixture
         Its rows and outcomes are the rows and columns of the frame.
-    index, columns : pandas Index, optional
+    index : pandas Index, optional
+    columns : pandas Index, optional
 
     Examples
     --------
@@ -93,7 +94,7 @@ class MixtureDistribution(BaseDistribution):
     def _sample(self, n_samples=None):
         seed = check_random_state(None).randint(2**31 - 1)
         rows, outcomes = self.density.n_rows, self.density.n_outcomes
-        drawn = self.density.sample(seed, n_samples or 1).reshape(rows, -1, outcomes)
+        drawn = self.density.sample(n_samples or 1, seed).reshape(rows, -1, outcomes)
         if self.ndim == 0:
             return drawn[0, 0, 0] if n_samples is None else pd.DataFrame(drawn[0])
         frames = [pd.DataFrame(part, self.index, self.columns) for part in drawn.swapaxes(0, 1)]

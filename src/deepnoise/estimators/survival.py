@@ -4,29 +4,32 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtr
 
 from ..model.outcome import Window
+from ..prediction import metrics
 from ..prediction.concordance import concordance
-from ..prediction.credible import Band, band, check_level, joined
+from ..prediction.credible import Band, above_each
+from ..prediction.mixture import GaussianMixture
+from .base import coverage_report
 from .bdeepnoise import BDeepNoiseRegressor
 from .outcomes import survival
 
 
 class BDeepNoiseSurvival(BDeepNoiseRegressor):
-    """Densities of the logarithm of a time to an event, of which some were not seen to the end.
+    """Predict the density of a time to an event, from data in which some times are censored.
 
     Parameters are those of :class:`BDeepNoiseRegressor`.  ``fit`` takes y as (time, event), as a
-    structured array of scikit-survival, or as a frame with a column of each; ``predict_density``
-    and the other methods of the regressor speak of log time.
+    structured array of scikit-survival, or as a frame with one column of each.  The model is of
+    log time: ``predict_density`` and the other methods of the regressor are in log time.  The
+    methods below are in the unit of time itself.
 
     Examples
     --------
     >>> import numpy as np
     >>> from deepnoise import BDeepNoiseSurvival
     >>> rng = np.random.default_rng(0)
-    >>> X, time = rng.normal(size=(30, 1)), rng.exponential(size=30)
-    >>> model = BDeepNoiseSurvival(hidden=(2,), chains=2, warmup=20, draws=10, random_state=0)
+    >>> X, time = rng.normal(size=(40, 1)), rng.exponential(size=40)
+    >>> model = BDeepNoiseSurvival(hidden=(3,), chains=2, warmup=50, draws=20, random_state=0)
     >>> model.fit(X, (np.minimum(time, 1.0), time <= 1.0)).predict_survival(X[:2], [0.5, 1.0]).shape
     (2, 2)
     """
@@ -35,39 +38,95 @@ class BDeepNoiseSurvival(BDeepNoiseRegressor):
         window = y if isinstance(y, Window) else survival(y)
         if not (window.lower > 0).all():
             row = int(np.argmin(window.lower))
-            raise ValueError(f"time must be positive; in row {row} it is {window.lower[row]}")
+            raise ValueError(
+                f"y: every time must be positive; in row {row} it is {window.lower[row]}"
+            )
         if (window.lower < window.upper).all():
-            raise ValueError("event is never True: no time was seen to its end")
+            raise ValueError("y: event is never True; at least one time must end in an event")
         return super()._outcomes(Window(np.log(window.lower), np.log(window.upper)))
 
     def predict(self, X: Any) -> np.ndarray:
-        """Median time; (N,)."""
+        """Return the median time of each row, (N,).
+
+        Parameters
+        ----------
+        X : table (N, P)
+        """
         return np.exp(self.predict_density(X).quantile(0.5))
 
     def predict_survival(self, X: Any, times: ArrayLike) -> np.ndarray:
-        """P(time > t | x) at every t of ``times``; (N, T)."""
-        density, log_times = self.predict_density(X), _log_times(times)
-        return np.stack([density.probability_above(t) for t in log_times], axis=1)
+        """Return P(time > t | x) of each row at each of ``times``, (N, T).
+
+        Parameters
+        ----------
+        X : table (N, P)
+        times : number or array (T,)
+            Positive times.
+        """
+        return self.predict_density(X).probability_above_grid(_log_times(times))
 
     def survival_bands(self, X: Any, times: ArrayLike, level: float = 0.95) -> Band:
-        """P(time > t | x, Θ) across draws: mean and ends of the credible interval, (N, T) each."""
-        check_level(level)
-        densities, log_times = self._draw_densities(X), _log_times(times)
-        sds = np.sqrt(densities.covs())[:, :, 0]
-        parts = []
-        for _, means in densities.blocks(len(log_times)):
-            above = [ndtr((means[..., 0] - t) / sds).mean(axis=2) for t in log_times]
-            parts.append(band(densities, np.stack(above, axis=-1), level))
-        return joined(parts, outcomes=2)
+        """Return P(time > t | x, Θ) of each row with credible intervals.
+
+        Parameters
+        ----------
+        X : table (N, P)
+        times : number or array (T,)
+            Positive times.
+        level : float
+            Posterior probability of the interval.
+
+        Returns
+        -------
+        Band
+            Mean over the draws, lower and upper end; (N, T) each.
+        """
+        return above_each(self._draw_densities(X), _log_times(times), level)
 
     def score(self, X: Any, y: Any) -> float:
-        """Harrell's concordance of the median times: 1 is perfect order, 0.5 is chance."""
-        window = self._outcomes(y)
-        return concordance(self.predict(X), window.lower[:, 0], window.lower == window.upper)
+        """Return Harrell's concordance of the median times: 1 is perfect order, 0.5 is chance.
+
+        Parameters
+        ----------
+        X : table (N, P)
+        y : (time, event), as in ``fit``
+        """
+        return self._concordance(self.predict_density(X), self._outcomes(y))
+
+    def _concordance(self, density: GaussianMixture, window: Window) -> float:
+        medians, seen = density.quantile(0.5), window.lower == window.upper
+        return concordance(medians, window.lower[:, 0], seen)
+
+    def score_report(self, X: Any, y: Any) -> dict[str, float]:
+        """Judge the predictive densities on rows with known times.
+
+        A censored time counts as covered by the share of its remaining probability that lies in
+        the interval.
+
+        Parameters
+        ----------
+        X : table (N, P)
+            Rows that were not used to fit.
+        y : (time, event), as in ``fit``
+
+        Returns
+        -------
+        dict of str to float
+            concordance; nll, the mean negative log density of times in their own unit, and of
+            P(time > t) where they are censored; and coverage_50, coverage_80, coverage_90 and
+            coverage_95.
+        """
+        density, window = self.predict_density(X), self._outcomes(y)
+        events = (window.lower == window.upper)[:, 0]
+        times = window.lower[:, 0]
+        # p(t) = p(log t) / t
+        nll = metrics.nll_seen(density, window) + float(np.sum(times[events]) / len(times))
+        order = self._concordance(density, window)
+        return {"concordance": order, "nll": nll, **coverage_report(density, window)}
 
 
 def _log_times(times: ArrayLike) -> np.ndarray:
     values = np.atleast_1d(np.asarray(times, dtype=float))
     if values.ndim != 1 or not (np.isfinite(values) & (values > 0)).all():
-        raise ValueError("times must be positive numbers")
+        raise ValueError("times must be positive, finite numbers")
     return np.log(values)

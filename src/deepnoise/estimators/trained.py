@@ -57,5 +57,11 @@ class TrainedNetwork:
         return self._density(x).mean()
 
     def save(self, path: str | Path) -> None:
-        """Write the model to a folder, for ``deepnoise.load``."""
+        """Write the fitted model to a folder, for :func:`deepnoise.load`.
+
+        Parameters
+        ----------
+        path : path
+            The folder; a model that it already holds is replaced.
+        """
         files.save_arrays(self, path)

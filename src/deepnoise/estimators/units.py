@@ -86,7 +86,7 @@ class Inputs:
 
     def __post_init__(self):
         if not all(0 <= score.column < len(self.scale) for score in self.scores):
-            raise ValueError("scores must be of columns that are there")
+            raise ValueError("scores must name columns that exist")
 
     @classmethod
     def learn(cls, x: np.ndarray, standardize: Standardize) -> "Inputs":
@@ -160,7 +160,7 @@ class Units:
         units = cls(inputs, Standardizer.learn(y))
         for scale in units.y.scale:
             if not SMALLEST_SCALE < scale < LARGEST_SCALE:
-                raise ValueError(f"y has a standard deviation of {scale:.3g}; change its unit")
+                raise ValueError(f"y has a standard deviation of {scale:.3g}; change the unit of y")
         return units
 
     def to_dict(self) -> dict:

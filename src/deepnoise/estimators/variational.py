@@ -83,8 +83,18 @@ class VariationalRegressor(TrainedNetwork, DensityRegressor):
 
     Parameters
     ----------
-    hidden, activation, steps, validation, standardize, random_state
-        As of ``BackpropRegressor``.
+    hidden : tuple of int
+        See ``BackpropRegressor``.
+    activation : str or PiecewiseLinear
+        See ``BackpropRegressor``.
+    steps : int, optional
+        See ``BackpropRegressor``.
+    validation : float
+        See ``BackpropRegressor``.
+    standardize : bool or "scores"
+        See ``BackpropRegressor``.
+    random_state : int, RandomState or None
+        See ``BackpropRegressor``.
     draws : int
         Draws of the weights at prediction, each a component of the mixture.
 
@@ -97,7 +107,6 @@ class VariationalRegressor(TrainedNetwork, DensityRegressor):
     Examples
     --------
     >>> import numpy as np
-    from jax.flatten_util import ravel_pytree
     >>> from deepnoise import VariationalRegressor
     >>> x = np.linspace(-1, 1, 40)[:, None]
     >>> model = VariationalRegressor(hidden=(5,), steps=100, random_state=0).fit(x, x[:, 0] ** 2)

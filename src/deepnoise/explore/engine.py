@@ -9,13 +9,17 @@ import numpy as np
 from scipy.special import ndtr
 
 from ..prediction.mixture import GaussianMixture
+from ..prediction.mixture_math import padded
 from ..prediction.per_draw import DrawDensities, as_float64
+from ..prediction.predict import component_means
+from ..prediction.stretch import stretched
+from .outcome import Outcome, outcome_of
 
 DRAWS = 120
-PATHS = 64
-POINTS = 161
+# Every draw has noise of its own: a curve is an average over 15,000 paths.
+PATHS = 128
 LEVEL = 0.9
-RANGE_ROWS = 50
+QUANTILES = (0.05, 0.5, 0.95)
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,17 +27,17 @@ class Answer:
     """What is shown of S scenarios; ``lower`` and ``upper`` are None for a model without draws.
 
     ``pdf``, ``lower`` and ``upper`` are (S, G) on the grid; ``quantiles`` (S, 3) at 5, 50 and
-    95 %; ``mean`` and ``sd`` (S,); ``above`` (S, 3) is P(y >= c) and its 90 % credible interval,
-    which has no width for a model without draws.
+    95 %; ``above`` (S, 3) is P(y >= c) and its 90 % credible interval, which has no width for a
+    model without draws.  ``moments`` (S, 2) are mean and sd; None of times, whose own may be
+    infinite.
     """
 
     pdf: np.ndarray
     lower: np.ndarray | None
     upper: np.ndarray | None
     quantiles: np.ndarray
-    mean: np.ndarray
-    sd: np.ndarray
     above: np.ndarray
+    moments: np.ndarray | None
 
 
 class Engine:
@@ -54,14 +58,15 @@ class Engine:
             self.sds = np.sqrt(densities.covs()[:, 0, 0])
             with jax.enable_x64(True):
                 self.densities = replace(densities, draws=as_float64(densities.draws))
-        self.grid = common_range(self.model, X)
+        self.outcome = outcome_of(self.model, X)
 
-    def answer(self, X: Any, c: float) -> Answer:
-        """X has one row a scenario."""
+    def answer(self, encoded: np.ndarray, c: float) -> Answer:
+        """``encoded`` has one row a scenario, as of the model's encoder."""
+        x = self.model.units_.x.apply(encoded)
         if not hasattr(self.model, "posterior_"):
-            return plain_answer(self.model.predict_density(X), self.grid, c)
-        densities = replace(self.densities, x=self.model._rows(X))
-        return draw_answer(densities, self.sds, self.grid, c)
+            density = self.model.units_.y.restore(self.model._density(x))
+            return plain_answer(stretched(density, self.model.stretch_), self.outcome, c)
+        return draw_answer(replace(self.densities, x=x), self.sds, self.outcome, c)
 
 
 def thinned(model: Any) -> tuple[Any, int, int]:
@@ -77,19 +82,11 @@ def thinned(model: Any) -> tuple[Any, int, int]:
     return view, kept * chains, run.n_draws * chains
 
 
-def common_range(model: Any, X: Any) -> np.ndarray:
-    """Values of y that hold nearly all mass of some rows, the same for every move."""
-    density = model.predict_density(X[: min(len(X), RANGE_ROWS)])
-    ends = density.quantile([0.005, 0.995])
-    low, high = float(ends[:, 0].min()), float(ends[:, 1].max())
-    margin = 0.08 * (high - low)
-    return np.linspace(low - margin, high + margin, POINTS)
-
-
-def draw_answer(densities: DrawDensities, sds: np.ndarray, grid: np.ndarray, c: float) -> Answer:
-    means = np.concatenate([block for _, block in densities.blocks()])[..., 0]
-    pdf = np.stack([curves(row, sds, grid) for row in means])
-    above = ndtr((means - c) / sds[:, None]).mean(axis=2)
+def draw_answer(densities: DrawDensities, sds: np.ndarray, outcome: Outcome, c: float) -> Answer:
+    cut, grid = outcome.to_network(c), outcome.network_grid
+    means = path_means(densities)
+    pdf = outcome.density(np.stack([curves(row, sds, grid) for row in means]))
+    above = ndtr((means - cut) / sds[:, None]).mean(axis=2)
     lower, upper = densities.credible(pdf, LEVEL)
     ends = densities.credible(above, LEVEL)
     rows, draws, paths = means.shape
@@ -100,11 +97,30 @@ def draw_answer(densities: DrawDensities, sds: np.ndarray, grid: np.ndarray, c: 
         densities.average(pdf),
         lower,
         upper,
-        whole.quantile([0.05, 0.5, 0.95]),
-        whole.mean(),
-        np.sqrt(whole.var()),
+        outcome.from_network(whole.quantile(QUANTILES)),
         np.stack([densities.average(above), *ends], axis=1),
+        moments(whole, outcome),
     )
+
+
+def moments(density: GaussianMixture, outcome: Outcome) -> np.ndarray | None:
+    return None if outcome.time else np.stack([density.mean(), np.sqrt(density.var())], axis=1)
+
+
+def path_means(densities: DrawDensities) -> np.ndarray:
+    """Means (S, M, R) of one outcome, with noise of its own for every draw.
+
+    Noise that draws share would leave its wiggles in their average, where they look like modes.
+    """
+    x, gaps = densities.x, bool(np.isnan(densities.x).any())
+    paths = densities.paths if densities.draws.L or gaps else 1
+    with jax.enable_x64(True):
+        laws = as_float64(densities.inputs) if gaps else None
+        found = component_means(
+            densities.key, 0, densities.draws, padded(x), densities.h, paths, laws
+        )
+    means = np.asarray(found)[: len(x), :, 0].reshape(len(x), -1, paths)
+    return means * densities.scale[0] + densities.shift[0]
 
 
 def curves(means: np.ndarray, sds: np.ndarray, grid: np.ndarray) -> np.ndarray:
@@ -112,19 +128,22 @@ def curves(means: np.ndarray, sds: np.ndarray, grid: np.ndarray) -> np.ndarray:
 
     In float32, which is several times faster, and exact to a small part of a pixel.
     """
-    z = (grid - means[..., None]) / sds[:, None, None]
-    kernel = np.exp(-np.square(z.astype(np.float32)) / 2)
+    # From the first point on: float32 would lose the difference of large numbers.
+    centres = ((means - grid[0]) / sds[:, None]).astype(np.float32)
+    points = ((grid - grid[0]) / sds[:, None]).astype(np.float32)
+    kernel = points[:, None] - centres[..., None]
+    np.multiply(kernel, kernel, out=kernel)
+    np.exp(np.multiply(kernel, np.float32(-0.5), out=kernel), out=kernel)
     return kernel.mean(axis=1, dtype=float) / (sds[:, None] * np.sqrt(2 * np.pi))
 
 
-def plain_answer(density: GaussianMixture, grid: np.ndarray, c: float) -> Answer:
-    above = density.probability_above(c)
+def plain_answer(density: GaussianMixture, outcome: Outcome, c: float) -> Answer:
+    above = density.probability_above(outcome.to_network(c))
     return Answer(
-        density.pdf_grid(grid),
+        outcome.density(density.pdf_grid(outcome.network_grid)),
         None,
         None,
-        density.quantile([0.05, 0.5, 0.95]),
-        density.mean(),
-        np.sqrt(density.var()),
+        outcome.from_network(density.quantile(QUANTILES)),
         np.stack([above] * 3, axis=1),
+        moments(density, outcome),
     )

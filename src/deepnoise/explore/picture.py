@@ -6,18 +6,21 @@ from markupsafe import Markup
 from ..report import svg
 from ..report.words import number, percent
 from .engine import Answer
+from .outcome import Outcome
 
-WIDTH, HEIGHT, MARGIN = 760, 330, 14
+MARGIN = 14
+NARROWEST, WIDEST = 280, 1400
+LABEL, TICK = 90, 75
 NAMES = ("A", "B")
 
 
-def picture(answer: Answer, grid: np.ndarray, c: float, target: str) -> Markup:
-    tall = answer.pdf.max()
-    top = 1.1 * tall
-    if answer.upper is not None:
-        top = 1.1 * max(tall, float(np.median(answer.upper.max(axis=1))))
-    plot = svg.panel((grid[0], grid[-1]), (0, top), WIDTH, HEIGHT, left=MARGIN, top=12)
-    parts = [svg.axes(plot, target, most=(8, 0))]
+def picture(answer: Answer, outcome: Outcome, c: float, target: str, width: float) -> Markup:
+    """Drawn as wide as it is shown, so that its letters are as large as the page's."""
+    width = round(min(max(width, NARROWEST), WIDEST))
+    height = round(min(max(0.43 * width, 200), 360))
+    grid, top = outcome.grid, 1.1 * tallest(answer)
+    plot = svg.panel((grid[0], grid[-1]), (0, top), width, height, left=MARGIN, top=12)
+    parts = [svg.axes(plot, target, most=(max(width // TICK, 4), 0))]
     for s, name in enumerate(NAMES):
         style = f"scenario-{name.lower()}"
         if answer.lower is not None and answer.upper is not None:
@@ -26,7 +29,7 @@ def picture(answer: Answer, grid: np.ndarray, c: float, target: str) -> Markup:
         parts.append(svg.line(plot, grid, answer.pdf[s], f"curve {style}"))
     parts.append(svg.upright(plot, c, "threshold"))
     at = float(plot.x(c))
-    side, gap = ("end", -6) if at > WIDTH - 90 else ("start", 6)
+    side, gap = ("end", -6) if at > width - LABEL else ("start", 6)
     parts.append(svg.text(at + gap, 24, f"c = {number(c)}", f"label {side}"))
     for s, name in enumerate(NAMES):
         low, _, high = answer.quantiles[s]
@@ -35,31 +38,39 @@ def picture(answer: Answer, grid: np.ndarray, c: float, target: str) -> Markup:
         y = plot.y.start - 5 - 6 * s
         parts.append(svg.segment(left, y, right, y, style))
     title = f"Densities of {target}. " + " ".join(
-        f"Scenario {name}: {sentence(answer, s, c)}" for s, name in enumerate(NAMES)
+        f"Scenario {name}: {sentence(answer, s, c, outcome.symbol)}" for s, name in enumerate(NAMES)
     )
-    return svg.drawing("densities", title, parts, WIDTH, HEIGHT)
+    return svg.drawing("densities", title, parts, width, height)
 
 
-def sentence(answer: Answer, s: int, c: float) -> str:
+def tallest(answer: Answer) -> float:
+    """The height of the higher band, at most twice that of the higher curve."""
+    tall = float(answer.pdf.max())
+    if answer.upper is None:
+        return tall
+    return float(np.clip(answer.upper.max(), tall, 2 * tall))
+
+
+def sentence(answer: Answer, s: int, c: float, symbol: str) -> str:
     low, median, high = (number(q, 3) for q in answer.quantiles[s])
-    return f"median {median}, 90 % between {low} and {high}; {chance(answer, s, c)}."
+    return f"median {median}, 90 % between {low} and {high}; {chance(answer, s, c, symbol)}."
 
 
-def chance(answer: Answer, s: int, c: float) -> str:
+def chance(answer: Answer, s: int, c: float, symbol: str) -> str:
     """P(y >= c) and, where the model has draws, its credible interval."""
     share, low, high = answer.above[s]
-    text = f"P(y ≥ {number(c)}) = {percent(float(share))}"
+    text = f"P({symbol} ≥ {number(c)}) = {percent(float(share))}"
     if answer.lower is None:
         return text
     return f"{text} ({percent(float(low))} to {percent(float(high))})"
 
 
-def facts(answer: Answer, s: int, c: float) -> list[tuple[str, str]]:
+def facts(answer: Answer, s: int, c: float, symbol: str) -> list[tuple[str, str]]:
     """Lines for the reader of one scenario."""
     low, median, high = (number(q, 3) for q in answer.quantiles[s])
     share, least, most = (percent(float(p)) for p in answer.above[s])
     lines = [("Median", median), ("90 % interval", f"{low} to {high}")]
-    lines.append((f"P(y ≥ {number(c)})", share))
+    lines.append((f"P({symbol} ≥ {number(c)})", share))
     if answer.lower is not None:
         lines.append(("90 % sure that it is", f"{least} to {most}"))
     return lines

@@ -1,75 +1,93 @@
-"""What can be moved: one control a column, and how controls become rows of a table."""
+"""What can be moved: one control a column, and how controls become rows of numbers."""
 
+import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..report.words import number
+from ..estimators.encode import Column
 
 NO_MISSING = "This model takes no missing values: it was fitted without support for them."
+Value = float | str | None
 
 
 @dataclass(frozen=True)
 class Control:
-    """A column as a slider from ``low`` to ``high``, or over the places of ``levels``."""
+    """A column: a number, which the data hold from ``low`` to ``high``, or one of ``levels``."""
 
     name: str
     low: float = 0.0
     high: float = 1.0
-    step: str | int = "any"
+    step: float = 1.0
     levels: tuple[str, ...] | None = None
+
+    @property
+    def width(self) -> int:
+        """Columns of the encoded table."""
+        return 1 if self.levels is None else len(self.levels)
+
+    def value(self, given: Any) -> Value:
+        """A value as this column has it, None if it is missing; an error if it can be none."""
+        if given is None:
+            return None
+        if self.levels is None:
+            if isinstance(given, bool) or not isinstance(given, int | float):
+                raise ValueError(f"{self.name}: {given!r} is not a number")
+            if not math.isfinite(given):
+                raise ValueError(f"{self.name} must be a finite number")
+            return float(given)
+        if given not in self.levels:
+            raise ValueError(f"{self.name}: {given!r} was not there when fitting")
+        return str(given)
+
+    def encoded(self, value: Value) -> list[float]:
+        if value is None:
+            return [math.nan] * self.width
+        if self.levels is None:
+            return [float(value)]
+        return [float(level == value) for level in self.levels]
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows that scenarios can start from.
-
-    ``named`` is whether the model was fitted on a frame, and so wants one; ``missing`` whether it
-    takes missing values.
-    """
+    """Rows that scenarios can start from; ``missing`` says whether values may be missing."""
 
     X: Any
     controls: tuple[Control, ...]
-    named: bool
     missing: bool
 
-    def start(self, row: int) -> list[Any]:
-        """Where the sliders stand for a row, counted from 1; None where its value is missing."""
+    def start(self, row: int) -> list[Value]:
+        """Values of a row, counted from 1; None where one is missing."""
         place = min(max(row, 1), len(self.X)) - 1
         if not hasattr(self.X, "iloc"):
             values = list(np.asarray(self.X)[place])
         else:
             values = [self.X[control.name].iloc[place] for control in self.controls]
-        return [_slid(control, value) for control, value in zip(self.controls, values, strict=True)]
-
-    def shown(self, scenario: Sequence[Any]) -> list[str]:
-        """What stands beside each slider."""
         return [
-            "missing" if value is None else value if isinstance(value, str) else number(value)
-            for value in self.values(scenario)
+            _known(control, value) for control, value in zip(self.controls, values, strict=True)
         ]
 
-    def rows(self, scenarios: Sequence[Sequence[Any]]) -> Any:
-        """A table for the model, a row a scenario, from sliders; None is a missing value."""
-        rows = [self.values(scenario) for scenario in scenarios]
-        if not self.named:
-            return np.array(rows, dtype=float)
-        import pandas as pd
+    def scenario(self, given: Any) -> list[Value]:
+        """Values that a page sent, checked."""
+        if not isinstance(given, list) or len(given) != len(self.controls):
+            raise ValueError(f"a scenario has {len(self.controls)} values")
+        values = [c.value(value) for c, value in zip(self.controls, given, strict=True)]
+        lost = [c.name for c, v in zip(self.controls, values, strict=True) if v is None]
+        if lost and not self.missing:
+            raise ValueError(f"{lost[0]} has no value. {NO_MISSING}")
+        return values
 
-        columns = [
-            pd.Series(column, dtype=float if control.levels is None else object)
-            for control, column in zip(self.controls, zip(*rows, strict=True), strict=True)
-        ]
-        names = [control.name for control in self.controls]
-        return pd.DataFrame(dict(zip(names, columns, strict=True)))
-
-    def values(self, scenario: Sequence[Any]) -> list[float | str | None]:
-        """What the sliders stand for; None where a value is missing."""
-        return [
-            _typed(control, value) for control, value in zip(self.controls, scenario, strict=True)
-        ]
+    def encoded(self, scenarios: Sequence[Sequence[Value]]) -> np.ndarray:
+        """What the model's encoder would make of these rows; no frame is built for it."""
+        return np.array(
+            [
+                [number for c, v in zip(self.controls, row, strict=True) for number in c.encoded(v)]
+                for row in scenarios
+            ]
+        )
 
 
 def make_table(model: Any, X: Any) -> Table:
@@ -77,43 +95,51 @@ def make_table(model: Any, X: Any) -> Table:
 
     Rows that the model cannot take are an error here, rather than when they are picked.
     """
-    model.encoder_.encode(X, model._missing)
+    given, trained = model.encoder_.encode(X, model._missing), _training_rows(model)
     found, j = [], 0
-    for k, column in enumerate(model.encoder_.columns):
-        if column.levels is None:
-            values = np.asarray(X[column.name] if hasattr(X, "columns") else X[:, k], dtype=float)
-            found.append(
-                _slider(column.name, values, model.units_.x.mean[j], model.units_.x.scale[j])
-            )
-        else:
-            last = float(max(len(column.levels) - 1, 1))
-            found.append(Control(column.name, 0.0, last, 1, column.levels))
-        j += len(column.encoded_names)
-    named = hasattr(X, "columns")
-    return Table(X, tuple(found), named, model.accepts_missing_)
+    for column in model.encoder_.columns:
+        found.append(_control(column, _finite(given[:, j]), _finite(trained[:, j])))
+        j += found[-1].width
+    return Table(X, tuple(found), model.accepts_missing_)
 
 
-def _slider(name: str, values: np.ndarray, mean: float, scale: float) -> Control:
-    values = values[np.isfinite(values)]
-    whole = bool(len(values)) and bool((values == np.round(values)).all())
-    low = min(values.min(initial=np.inf), mean - 2 * scale)
-    high = max(values.max(initial=-np.inf), mean + 2 * scale)
-    if whole:
-        return Control(name, float(np.floor(low)), float(np.ceil(high)), 1)
-    return Control(name, float(low), float(high))
+def _training_rows(model: Any) -> np.ndarray:
+    """Ranges need only these: the least and the largest values; none where they are not kept."""
+    units = model.units_.x
+    if not hasattr(model, "_x"):
+        return np.empty((0, len(units.scale)))
+    kept = np.asarray(model._x[:, : len(units.scale)], float)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        ends = np.stack([np.nanmin(kept, axis=0), np.nanmax(kept, axis=0)])
+    return ends * np.array(units.scale) + np.array(units.mean)
 
 
-def _slid(control: Control, value: Any) -> float | None:
-    """Where the slider stands, None if the value is missing or a level that is not known."""
+def _finite(values: np.ndarray) -> np.ndarray:
+    return values[np.isfinite(values)]
+
+
+def _control(column: Column, given: np.ndarray, trained: np.ndarray) -> Control:
+    if column.levels is not None:
+        return Control(column.name, levels=column.levels)
+    # Training rows were kept in float32 and standardised: their last digits are noise.
+    ends = [*given, *(float(f"{value:.6g}") for value in trained)]
+    low, high = float(min(ends)), float(max(ends))
+    if (given == np.round(given)).all():
+        return Control(column.name, math.floor(low), math.ceil(high))
+    return Control(column.name, low, high, _step((high - low) or abs(low)))
+
+
+def _step(length: float) -> float:
+    """A power of ten, of which there are 100 to 1000 in the range."""
+    return float(f"1e{math.floor(math.log10(length)) - 2}")
+
+
+def _known(control: Control, value: Any) -> Value:
+    """A value of the table; None if it is missing, or a level that is not known."""
     if value is None or value != value:
         return None
     if control.levels is None:
         return float(value)
     text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-    return float(control.levels.index(text)) if text in control.levels else None
-
-
-def _typed(control: Control, value: Any) -> float | str | None:
-    if value is None or control.levels is None:
-        return None if value is None else float(value)
-    return control.levels[min(int(float(value)), len(control.levels) - 1)]
+    return text if text in control.levels else None

@@ -86,7 +86,9 @@ def check_file(folder: Path, entry: Entry) -> None:
     try:
         size = path.stat().st_size
         if size != entry.bytes:
-            raise ModelFileError(f"{path} is damaged: {size} bytes, {entry.bytes} were written")
+            raise ModelFileError(
+                f"{path} is damaged: it has {size} bytes where {entry.bytes} were written"
+            )
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
     except FileNotFoundError:
@@ -94,7 +96,7 @@ def check_file(folder: Path, entry: Entry) -> None:
     except OSError as error:
         raise ModelFileError(f"cannot read {path}: {error.strerror}") from error
     if digest != entry.sha256:
-        raise ModelFileError(f"{path} is damaged: its content is not what was written")
+        raise ModelFileError(f"{path} is damaged: its checksum does not match")
 
 
 def map_arrays(folder: Path, entry: Entry, layout: Layout | None = None) -> dict[str, np.ndarray]:

@@ -19,12 +19,14 @@ from .posterior import Posterior
 
 PARTS = ("beta", "gamma", "tau2", "sigma2")
 ROWS_FOR_EFFICIENCY = 200
+# Log density of a new row, as elpd over the number of rows: the mean of what this returns.
+KFOLD = 'cross_val_score(model, X, y, cv=10, scoring=deepnoise.scorer("nll"))'
 
 
 def to_arviz(
     posterior: Posterior,
     log_likelihood: ArrayLike | None = None,
-    observed: ArrayLike | None = None,
+    observed: ArrayLike | Mapping[str, ArrayLike] | None = None,
     names: Mapping[str, Sequence[str]] | None = None,
     values: Mapping[str, ArrayLike] | None = None,
 ) -> Any:
@@ -36,7 +38,7 @@ def to_arviz(
         Becomes ``beta_0``, ``gamma_0``, ... with axes named after layers.
     log_likelihood : array (chain, draw, N), optional
         Of every row.
-    observed : array (N,) or (N, Q), optional
+    observed : array (N,) or (N, Q), or arrays (N,) by name, optional
     names : mapping, optional
         Names of the ``"inputs"`` and of the ``"outcomes"``.
     values : mapping of arrays (chain, draw, ...), optional
@@ -59,7 +61,7 @@ def to_arviz(
         groups["log_likelihood"] = {"y": np.asarray(log_likelihood)}
         dims["y"] = ["row"]
     if observed is not None:
-        groups["observed_data"] = _observed(np.asarray(observed), coords["outcomes"])
+        groups["observed_data"] = _observed(observed, coords["outcomes"])
         dims |= {name: ["row"] for name in groups["observed_data"]}
     return _from_groups(groups, coords, dims)
 
@@ -89,8 +91,8 @@ class Loo:
         if not bad:
             return "reliable: no row is too influential"
         return (
-            f"{bad} of {len(self.pareto_k)} rows are too influential (Pareto k over "
-            f"{self.limit:.2f}): use cross-validation"
+            f"not reliable: {bad} of {len(self.pareto_k)} rows are too influential (Pareto k over "
+            f"{self.limit:.2f}). Fit anew without them instead, ten times: {KFOLD}"
         )
 
     def __str__(self) -> str:
@@ -139,7 +141,7 @@ def _arviz() -> Any:
             warnings.simplefilter("ignore", FutureWarning)
             return importlib.import_module("arviz")
     except ImportError as error:
-        raise ImportError("this needs ArviZ: pip install 'deepnoise[arviz]'") from error
+        raise ImportError("ArviZ is not installed: pip install 'deepnoise[arviz]'") from error
 
 
 def _from_groups(groups: dict[str, dict], coords: dict, dims: dict) -> Any:
@@ -153,8 +155,11 @@ def _arrays(values: Mapping[str, ArrayLike] | None) -> dict[str, np.ndarray]:
     return {name: np.asarray(value) for name, value in (values or {}).items()}
 
 
-def _observed(y: np.ndarray, outcomes: Sequence) -> dict[str, np.ndarray]:
+def _observed(seen: Any, outcomes: Sequence) -> dict[str, np.ndarray]:
     """One variable an outcome: the joint log likelihood has no axis for it."""
+    if isinstance(seen, Mapping):
+        return _arrays(seen)
+    y = np.asarray(seen)
     columns = y.reshape(len(y), -1).T
     if len(columns) == 1:
         return {"y": columns[0]}

@@ -107,10 +107,16 @@ def variances(key, theta: Theta, scales: Scales, sums: Sums, prior: Prior, hold)
         parts = zip(priors, squares, like, strict=True)
         return [law.updated(rows, square.astype(a.dtype)) for law, square, a in parts]
 
-    preact = laws(prior.preact, [_residual(*part) for part in layers], theta.tau2)
-    postact = laws(prior.postact, sums.apart, theta.sigma2)
-    new = gibbs.sample_variances(key, preact, postact, theta.beta, theta.gamma, prior)
-    tau2, sigma2, scales = gibbs.keep_if(hold, (theta.tau2, theta.sigma2, scales), new)
+    given = prior.given(scales)
+    preact = laws(given.preact, [_residual(*part) for part in layers], theta.tau2)
+    postact = laws(given.postact, sums.apart, theta.sigma2)
+    tau2, sigma2, drawn = gibbs.sample_variances(
+        key, preact, postact, theta.beta, theta.gamma, scales, prior
+    )
+    drawn = gibbs.draw_scales(jax.random.fold_in(key, gibbs.SCALES), tau2, sigma2, drawn, prior)
+    tau2, sigma2, scales = gibbs.keep_if(
+        hold, (theta.tau2, theta.sigma2, scales), (tau2, sigma2, drawn)
+    )
     return Theta(theta.beta, theta.gamma, tau2, sigma2), scales
 
 

@@ -13,15 +13,39 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special, stats
 
-RHAT_GOOD = 1.01
-RHAT_USABLE = 1.05
-ESS_PER_CHAIN = 100
+from . import notebook
+
+RHAT_SETTLED = 1.05
+ESS_SETTLED = 100
 MIN_DRAWS = 8
+# Of the predictive variance: below it, what chains disagree about hardly shows in intervals of y.
+SMALL_SHARE = 0.01
+# Functionals in a notebook and in the plain form; str() and to_dict() have all.
+SHOWN = 10
 
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One functional: its posterior mean, what is uncertain about it, and how well it mixed."""
+    """How well one predicted scalar mixed.
+
+    Attributes
+    ----------
+    name : str
+        Such as "mean[3]" or "log_density[3]" of training row 3.
+    mean : float
+    sd : float
+        Posterior standard deviation.
+    mcse : float
+        Monte Carlo standard error of the mean.
+    ess_bulk : float
+        Effective sample size of the middle of the distribution.
+    ess_tail : float
+        Effective sample size of the 5 % and 95 % quantiles, the smaller of the two.
+    rhat : float
+        Rank-normalised split R-hat over all chains; near 1 if they agree.
+    rhat_within : float
+        The largest R-hat of a single chain, whose two halves are compared.
+    """
 
     name: str
     mean: float
@@ -30,101 +54,172 @@ class Diagnostic:
     ess_bulk: float
     ess_tail: float
     rhat: float
+    rhat_within: float
 
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """A table of functionals; numbers that cannot be computed are NaN (null in JSON)."""
+    """Whether the chains have run long enough, judged by predicted scalars.
+
+    Numbers that cannot be computed are NaN.
+
+    Attributes
+    ----------
+    rows : tuple of Diagnostic
+        One for each scalar.
+    chains : int
+    draws : int
+        Draws per chain.
+    share_between : float
+        Share of the predictive variance that lies between the chains, the mean over rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from deepnoise.inference.diagnostics import diagnose
+    >>> diagnose({"mean": np.random.default_rng(0).normal(size=(4, 200))}).status
+    'settled'
+    """
 
     rows: tuple[Diagnostic, ...]
     chains: int
     draws: int
+    share_between: float = math.nan
 
     @property
     def max_rhat(self) -> float:
+        """The largest R-hat."""
         return max((r.rhat for r in self.rows if not math.isnan(r.rhat)), default=math.nan)
 
     @property
+    def max_rhat_within(self) -> float:
+        """The largest R-hat of a single chain, its two halves compared."""
+        found = [r.rhat_within for r in self.rows if not math.isnan(r.rhat_within)]
+        return max(found, default=math.nan)
+
+    @property
     def min_ess(self) -> float:
-        """The least of all bulk and tail effective sample sizes."""
+        """The smallest of all bulk and tail effective sample sizes."""
         sizes = [e for r in self.rows for e in (r.ess_bulk, r.ess_tail) if not math.isnan(e)]
         return min(sizes, default=math.nan)
 
     @property
     def status(self) -> str:
-        """broken, unknown, disagree, short, usable or good."""
+        """One of "broken", "unknown", "moving", "apart", "short" and "settled"."""
         if not all(math.isfinite(row.mean) for row in self.rows):
             return "broken"
         if math.isnan(self.max_rhat) or math.isnan(self.min_ess):
             return "unknown"
-        if self.max_rhat > RHAT_USABLE:
-            return "disagree"
-        if self.min_ess < ESS_PER_CHAIN * self.chains:
-            return "short"
-        return "good" if self.max_rhat <= RHAT_GOOD else "usable"
+        if self.max_rhat > RHAT_SETTLED:
+            # Halves of a chain differ more by chance than chains do: they are half as long.
+            steady = self.max_rhat_within - 1 < (self.max_rhat - 1) / 2
+            return "apart" if steady else "moving"
+        return "settled" if self.min_ess >= ESS_SETTLED else "short"
 
     @property
-    def good(self) -> bool:
-        return self.status == "good"
+    def settled(self) -> bool:
+        """Whether every scalar has R-hat of at most 1.05 and 100 effective draws or more."""
+        return self.status == "settled"
 
     @property
     def verdict(self) -> str:
-        return VERDICTS[self.status].format(d=self, worst=", ".join(self.worst()))
+        """The status as a sentence, with its numbers."""
+        said = VERDICTS[self.status].format(d=self)
+        if self.status in ("moving", "apart") and not math.isnan(self.share_between):
+            said += f"; {self.share_between:.1%} of the predictive variance lies between them"
+        return said
 
     @property
     def advice(self) -> str:
-        return ADVICE[self.status].format(d=self, target=ESS_PER_CHAIN * self.chains)
+        """What the verdict means for you, and what to do next."""
+        if self.status not in ("moving", "apart"):
+            return ADVICE[self.status]
+        meaning = SMALL if self.share_between < SMALL_SHARE else LARGE
+        return f"{meaning} {ADVICE[self.status]}"
 
     def worst(self, count: int = 3) -> list[str]:
-        """Names of the functionals on which the chains agree least."""
+        """Return the names of the ``count`` scalars on which the chains agree least."""
         judged = [row for row in self.rows if not math.isnan(row.rhat)]
         return [row.name for row in sorted(judged, key=lambda row: -row.rhat)[:count]]
 
     def to_dict(self) -> dict:
-        """For JSON: no NaN, no infinities."""
+        """Return plain values for JSON; NaN and infinities become None."""
         rows = [{k: _finite(v) for k, v in asdict(row).items()} for row in self.rows]
         return {
             "chains": self.chains,
             "draws": self.draws,
             "max_rhat": _finite(self.max_rhat),
+            "max_rhat_within": _finite(self.max_rhat_within),
             "min_ess": _finite(self.min_ess),
+            "share_between": _finite(self.share_between),
             "status": self.status,
             "verdict": self.verdict,
             "advice": self.advice,
             "rows": rows,
         }
 
+    def __repr__(self) -> str:
+        return notebook.lines(*self._shown())
+
+    def _repr_html_(self) -> str:
+        return notebook.table(*self._shown())
+
+    def _shown(self) -> tuple[str, list[str], list[list[str]]]:
+        """Verdict and advice, and the worst functionals as texts."""
+        worst = self.worst(SHOWN)
+        chosen = sorted((r for r in self.rows if r.name in worst), key=lambda r: -r.rhat)
+        rows = [
+            [row.name, *(f"{v:.4g}" for v in (row.mean, row.sd, row.rhat))]
+            + [f"{size:.0f}" for size in (row.ess_bulk, row.ess_tail)]
+            for row in chosen
+        ]
+        title = (
+            f"{self.chains} chains of {self.draws} draws: {self.verdict}. {self.advice} "
+            f"The worst of {len(self.rows)}:"
+        )
+        return title, ["functional", "mean", "sd", "R-hat", "ESS bulk", "ESS tail"], rows
+
     def __str__(self) -> str:
         names = [field.name for field in fields(Diagnostic)]
         width = max([len(row.name) for row in self.rows] + [4])
-        lines = ["".ljust(width) + "".join(name.rjust(10) for name in names[1:])]
+        lines = [
+            "".ljust(width) + "".join(name.rjust(max(10, len(name) + 1)) for name in names[1:])
+        ]
         for row in self.rows:
-            mean, sd, mcse, bulk, tail, rhat = (getattr(row, name) for name in names[1:])
+            mean, sd, mcse, bulk, tail, rhat, within = (getattr(row, name) for name in names[1:])
             lines.append(
                 f"{row.name:<{width}}{mean:>10.4g}{sd:>10.4g}{mcse:>10.2g}"
-                f"{bulk:>10.0f}{tail:>10.0f}{rhat:>10.3f}"
+                f"{bulk:>10.0f}{tail:>10.0f}{rhat:>10.3f}{within:>12.3f}"
             )
         return "\n".join([*lines, f"{self.chains} chains of {self.draws} draws: {self.verdict}"])
 
 
 VERDICTS = {
-    "broken": "some draws are not finite",
-    "unknown": f"too few draws to judge ({MIN_DRAWS} a chain at least), or nothing varies",
-    "disagree": "the chains disagree (R-hat {d.max_rhat:.3f}; worst: {worst})",
-    "short": "the chains agree (R-hat {d.max_rhat:.3f}), but are short (ESS {d.min_ess:.0f})",
-    "usable": "the chains nearly agree (R-hat {d.max_rhat:.3f}, ESS {d.min_ess:.0f})",
-    "good": "the chains agree (R-hat {d.max_rhat:.3f}, ESS {d.min_ess:.0f})",
-}
-ADVICE = {
-    "broken": "Standardise the data, use dtype='float64' or a tighter prior.",
-    "unknown": "Draw more: resume(draws=...).",
-    "disagree": (
-        "More warmup and draws may help. If R-hat stays, the chains sit in different modes: look "
-        "at the chain weights and at the densities of single chains, and use more chains."
+    "broken": "broken: some draws are not finite",
+    "unknown": f"not judged: there are fewer than {MIN_DRAWS} draws per chain, or nothing varies",
+    "moving": "not settled: the chains are still moving (R-hat {d.max_rhat:.2f})",
+    "apart": "not settled: each chain is steady, but they differ (R-hat {d.max_rhat:.2f})",
+    "short": (
+        "nearly settled: the chains agree (R-hat {d.max_rhat:.2f}), but the hardest prediction has "
+        "{d.min_ess:.0f} effective draws"
     ),
-    "short": "Means are usable; for quantiles and tails resume until ESS reaches {target}.",
-    "usable": "Fine for most uses; resume with more draws to get R-hat to 1.01.",
-    "good": "Nothing to do.",
+    "settled": (
+        "settled: the chains agree (R-hat {d.max_rhat:.2f}), and the hardest prediction has "
+        "{d.min_ess:.0f} effective draws"
+    ),
+}
+SMALL = (
+    "The chains differ by little beside the noise of the outcome: predictions and prediction "
+    "intervals can be used, but credible bands are too narrow."
+)
+LARGE = "Predictions are an average over chains that differ, and credible bands are too narrow."
+ADVICE = {
+    "broken": "Do not use this model: standardise the data, or fit with dtype='float64'.",
+    "unknown": "Draw more, for example with resume, before you trust the credible bands.",
+    "moving": "Resume with twice the draws, or raise max_sweeps.",
+    "apart": "The chains found different explanations of the data: use more chains.",
+    "short": "You can use the means. Resume with twice the draws before you quote tails.",
+    "settled": "Nothing to do.",
 }
 
 
@@ -133,19 +228,37 @@ def diagnose(values: Mapping[str, ArrayLike]) -> Diagnostics:
     arrays = {name: np.asarray(value, float) for name, value in values.items()}
     shapes = {array.shape for array in arrays.values()}
     if len(shapes) != 1 or len(next(iter(shapes))) != 2 or 0 in next(iter(shapes)):
-        raise ValueError(f"every functional must be (chain, draw), all alike; got {shapes or '{}'}")
+        raise ValueError(
+            f"every value must be an array (chain, draw), all of one shape; got {shapes or '{}'}"
+        )
     chains, draws = next(iter(shapes))
-    return Diagnostics(tuple(_row(n, a) for n, a in arrays.items()), chains, draws)
+    rows = tuple(_row(n, a) for n, a in arrays.items())
+    return Diagnostics(rows, chains, draws, share_between(arrays))
+
+
+def share_between(values: Mapping[str, np.ndarray]) -> float:
+    """Of the predictive variance, what lies between the chains; the mean over rows.
+
+    Of every "mean[n]" that stands beside an "sd[n]"; NaN if there is none.
+    """
+    shares = []
+    for name, mean in values.items():
+        sd = values.get(name.replace("mean[", "sd["))
+        if name.startswith("mean[") and sd is not None:
+            shares.append(mean.mean(axis=1).var() / (mean.var() + np.mean(sd**2)))
+    return float(np.mean(shares)) if shares else math.nan
 
 
 def _row(name: str, x: np.ndarray) -> Diagnostic:
     if not np.isfinite(x).all():
-        return Diagnostic(name, *[math.nan] * 6)
+        return Diagnostic(name, *[math.nan] * 7)
     if x.shape[1] < MIN_DRAWS or np.ptp(x) == 0:
-        return Diagnostic(name, float(x.mean()), float(x.std()), *[math.nan] * 4)
+        return Diagnostic(name, float(x.mean()), float(x.std()), *[math.nan] * 5)
     sd = x.std(ddof=1)
     mcse = sd / math.sqrt(ess(split(x)))
-    return Diagnostic(name, *map(float, (x.mean(), sd, mcse, ess_bulk(x), ess_tail(x), rhat(x))))
+    within = max(rhat(chain[None]) for chain in x)
+    numbers = x.mean(), sd, mcse, ess_bulk(x), ess_tail(x), rhat(x), within
+    return Diagnostic(name, *map(float, numbers))
 
 
 def split(x: np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@ forward product m = beta u + gamma serves both the variances and v, and a move t
 prior scales out may come before the sweep.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import jax
 import jax.numpy as jnp
@@ -14,17 +14,22 @@ import numpy as np
 from ..model import inverse_gamma, piecewise_normal
 from ..model.activation import PiecewiseLinear
 from ..model.conditionals import (
+    noise_given,
     rho2_given,
     sigma2_given,
     tau2_given,
     u_given,
     v_given,
+    weight_given,
     weights_given,
     xi2_given,
 )
 from ..model.gaussian import after, sample_rows, sample_weights
-from ..model.network import Latents, Prior, Scales, Theta, pre_activation, simulate
+from ..model.network import Latents, Prior, Scales, Theta, pre_activation, sample_scales, simulate
 from .unseen import ALL_SEEN, Unseen
+
+# fold_in(key of the variances, SCALES) serves the learnt scales.
+SCALES = 1
 
 
 @jax.tree_util.register_dataclass
@@ -58,10 +63,12 @@ def sweep(
     v, u = state.latents.clamp(x, y)
     old = state.theta
     m = [pre_activation(*part) for part in zip(u, old.beta, old.gamma, strict=True)]
+    tau2, sigma2, scales = draw_variances(
+        key_s, v, u, m, old.beta, old.gamma, state.scales, prior, h
+    )
+    scales = draw_scales(jax.random.fold_in(key_s, SCALES), tau2, sigma2, scales, prior)
     tau2, sigma2, scales = keep_if(
-        hold,
-        (old.tau2, old.sigma2, state.scales),
-        draw_variances(key_s, v, u, m, old.beta, old.gamma, prior, h),
+        hold, (old.tau2, old.sigma2, state.scales), (tau2, sigma2, scales)
     )
     theta = Theta(old.beta, old.gamma, tau2, sigma2)
     if rows is None or rows >= x.shape[0]:
@@ -89,25 +96,38 @@ def sample_layers(key, laws, tau2):
     return tuple(w[:, :-1] for w in draws), tuple(w[:, -1] for w in draws)
 
 
-def draw_variances(key, v, u, m, beta, gamma, prior: Prior, h):
+def draw_variances(key, v, u, m, beta, gamma, scales: Scales, prior: Prior, h):
     """All tau2, sigma2, rho2 and xi2."""
-    preact = [tau2_given(*part) for part in zip(v, m, prior.preact, strict=True)]
-    postact = [sigma2_given(*part, h) for part in zip(u[1:], v[:-1], prior.postact, strict=True)]
-    return sample_variances(key, preact, postact, beta, gamma, prior)
+    laws = prior.given(scales)
+    preact = [tau2_given(*part) for part in zip(v, m, laws.preact, strict=True)]
+    postact = [sigma2_given(*part, h) for part in zip(u[1:], v[:-1], laws.postact, strict=True)]
+    return sample_variances(key, preact, postact, beta, gamma, scales, prior)
 
 
-def sample_variances(key, preact, postact, beta, gamma, prior: Prior):
+def sample_variances(key, preact, postact, beta, gamma, scales: Scales, prior: Prior):
     """All variances from the laws of tau2 and sigma2, by one merged inverse-gamma sampler."""
+    laws = prior.given(scales)
     tau2, sigma2, rho2, xi2 = inverse_gamma.sample_merged(
         key,
         (
             preact,
             postact,
-            [rho2_given(*part) for part in zip(beta, prior.weight, strict=True)],
-            [xi2_given(*part) for part in zip(gamma, prior.bias, strict=True)],
+            [rho2_given(*part) for part in zip(beta, laws.weight, strict=True)],
+            [xi2_given(*part) for part in zip(gamma, laws.bias, strict=True)],
         ),
     )
-    return tau2, sigma2, Scales(rho2, xi2)
+    return tau2, sigma2, replace(scales, rho2=rho2, xi2=xi2)
+
+
+def draw_scales(key, tau2, sigma2, scales: Scales, prior: Prior) -> Scales:
+    """The learnt scales given all variances."""
+    if prior.noise_scale is None or prior.weight_scale is None:
+        return scales
+    noise = noise_given(tau2, sigma2, prior, prior.noise_scale)
+    layers = zip(scales.rho2, prior.weight, prior.weight_scale, strict=True)
+    weight = [weight_given(*part) for part in layers]
+    (drawn,), drawn_weight = sample_scales(key, [[noise], weight])
+    return replace(scales, noise=drawn, weight=drawn_weight)
 
 
 def draw_latents(key_v, key_u, theta: Theta, m, v, u, h) -> Latents:

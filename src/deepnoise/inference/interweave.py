@@ -7,17 +7,18 @@ sweep that follows, before anything conditions on them.  Partially collapsed, in
 posterior stays invariant.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import jax
 import jax.numpy as jnp
 
 from ..model.activation import PiecewiseLinear
 from ..model.conditionals import u_given
+from ..model.gamma import Gamma
 from ..model.gaussian import sample_rows
 from ..model.inverse_gamma import InverseGamma
 from ..model.marginal import last_log_likelihood
-from ..model.network import Arrays, Latents, Prior, Theta, pre_activation
+from ..model.network import Arrays, Latents, Prior, Scales, Theta, pre_activation
 from ..model.outcome import Seen
 
 
@@ -52,35 +53,79 @@ def rebuild(theta: Theta, noises: Noises, x: jax.Array, h: PiecewiseLinear) -> L
     return Latents(tuple(v), tuple(u))
 
 
-def to_position(theta: Theta) -> Theta:
-    """Theta with its variances on the log scale: the coordinates of the move."""
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Position:
+    """The coordinates of the move: log variances and weights in units of the learnt scales, whose
+    logs are coordinates too.  Non-centred: a scale moves everything that it scales.
+    """
+
+    theta: Theta
+    noise: jax.Array | None = None
+    weight: Arrays | None = None
+
+
+def to_position(theta: Theta, scales: Scales) -> Position:
     log = lambda variances: tuple(jnp.log(s2) for s2 in variances)  # noqa: E731
-    return Theta(theta.beta, theta.gamma, log(theta.tau2), log(theta.sigma2))
+    moved = Theta(theta.beta, theta.gamma, log(theta.tau2), log(theta.sigma2))
+    noise, weight = jax.tree.map(jnp.log, (scales.noise, scales.weight))
+    return Position(_rescaled(moved, noise, weight, -1), noise, weight)
 
 
-def from_position(position: Theta) -> Theta:
+def from_position(position: Position, scales: Scales) -> tuple[Theta, Scales]:
+    """Theta and ``scales`` with the learnt ones of the position."""
+    moved = _rescaled(position.theta, position.noise, position.weight, 1)
+    noise, weight = jax.tree.map(jnp.exp, (position.noise, position.weight))
+    return exp_variances(moved), replace(scales, noise=noise, weight=weight)
+
+
+def exp_variances(position: Theta) -> Theta:
+    """Theta from one that holds log variances."""
     exp = lambda logs: tuple(jnp.exp(log) for log in logs)  # noqa: E731
     return Theta(position.beta, position.gamma, exp(position.tau2), exp(position.sigma2))
 
 
+def _rescaled(theta: Theta, noise, weight, sign: int) -> Theta:
+    """Log variances and weights times (sign = 1) or divided by (-1) the scales of these logs."""
+    if noise is not None:
+        *hidden, last = theta.tau2
+        tau2 = (*(log + sign * noise for log in hidden), last)
+        theta = replace(theta, tau2=tau2, sigma2=tuple(log + sign * noise for log in theta.sigma2))
+    if weight is not None:
+        parts = zip(theta.beta, weight, strict=True)
+        beta = tuple(beta * jnp.exp(sign * log / 2) for beta, log in parts)
+        theta = replace(theta, beta=beta)
+    return theta
+
+
 def log_density(
-    position: Theta, noises: Noises, x: jax.Array, y: Seen, prior: Prior, h: PiecewiseLinear
+    position: Position, noises: Noises, x: jax.Array, y: Seen, prior: Prior, h: PiecewiseLinear
 ) -> jax.Array:
     """log p(position, y | e, d), u_L, ρ² and ξ² integrated out, up to a constant."""
-    theta = from_position(position)
+    theta = from_position(position, Scales((), ()))[0]
     return log_likelihood(theta, noises, x, y, h) + log_prior(position, prior)
 
 
-def log_prior(position: Theta, prior: Prior) -> jax.Array:
+def log_prior(position: Position, prior: Prior) -> jax.Array:
     """log p(position) with ρ² and ξ² integrated out, up to a constant."""
-    total = jnp.zeros((), position.gamma[0].dtype)
-    for l in range(position.L + 1):
-        total += log_scale_mixture(position.beta[l], prior.weight[l])
-        total += log_scale_mixture(position.gamma[l], prior.bias[l])
-        total += _log_variance(position.tau2[l], prior.preact[l])
-    for l in range(position.L):
-        total += _log_variance(position.sigma2[l], prior.postact[l])
+    theta = position.theta
+    total = jnp.zeros((), theta.gamma[0].dtype)
+    for l in range(theta.L + 1):
+        total += log_scale_mixture(theta.beta[l], prior.weight[l])
+        total += log_scale_mixture(theta.gamma[l], prior.bias[l])
+        total += _log_variance(theta.tau2[l], prior.preact[l])
+    for l in range(theta.L):
+        total += _log_variance(theta.sigma2[l], prior.postact[l])
+    if position.noise is not None and prior.noise_scale is not None:
+        total += _log_scale(position.noise, prior.noise_scale)
+    for log_s, law in zip(position.weight or (), prior.weight_scale or (), strict=True):
+        total += _log_scale(log_s, law)
     return total
+
+
+def _log_scale(log_s, law: Gamma) -> jax.Array:
+    """log Gamma(s) + log s (the Jacobian of the log scale) up to a constant."""
+    return law.a * log_s - law.rate * jnp.exp(log_s)
 
 
 def log_likelihood(theta: Theta, noises: Noises, x, y: Seen, h: PiecewiseLinear) -> jax.Array:

@@ -5,8 +5,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from blackjax.adaptation.step_size import dual_averaging_adaptation
-from blackjax.mcmc import hmc
 from jax.flatten_util import ravel_pytree
 
 from ..model.activation import PiecewiseLinear
@@ -14,6 +12,7 @@ from ..model.network import Prior, Scales, Theta
 from ..model.outcome import Seen
 from . import gibbs, interweave
 from .gibbs import GibbsState
+from .interweave import Position
 from .refresh import refresh
 from .unseen import ALL_SEEN, Beside, Data, complete, draw_y_above, propose_x
 
@@ -54,11 +53,20 @@ def _completed(key, state: GibbsState, data: Data) -> GibbsState:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Tuning:
-    """Step size (dual averaging) and mean squared score of the non-centred move."""
+    """Step size (dual averaging) and mean squared score of the non-centred move.
+
+    Both are learnt in sweeps t of the ``window``, first <= t < last, and kept after it.
+    """
 
     step_size: Any
     score2: jax.Array
     acceptance: jax.Array
+    window: Any
+
+    @property
+    def mass_until(self) -> jax.Array:
+        first, last = self.window
+        return first + 4 * (last - first) // 5
 
 
 @jax.tree_util.register_dataclass
@@ -68,20 +76,28 @@ class InterweavedState:
     tuning: Tuning
 
 
+def tuned_again(state: Any, first: int, last: int) -> Any:
+    """The state of all chains, with tuning in a window to come; plain Gibbs has none."""
+    if not isinstance(state, InterweavedState):
+        return state
+    window = jnp.broadcast_to(jnp.array([first, last]), state.tuning.window.shape)
+    return replace(state, tuning=replace(state.tuning, window=window))
+
+
 @dataclass(frozen=True)
 class InterweavedKernel:
     """A Gibbs sweep after a non-centred Hamiltonian move and a refresh of the noise paths.
 
     The mass matrix is the diagonal of the Fisher information, estimated by squared scores in the
-    first four fifths of the warm-up; in the last fifth the step size is tuned for that mass.  Each
-    coordinate is drawn halfway to the mean of its tensor: a mass that is too small in a few of
+    first four fifths of a window of tuning; in the last fifth the step size is tuned for that mass.
+    Each coordinate is drawn halfway to the mean of its tensor: a mass that is too small in a few of
     thousands of coordinates would reject nearly every move once it is kept.
     """
 
     h: PiecewiseLinear
     warmup: int
     settle: int = 20
-    leapfrogs: int = 20
+    leapfrogs: int = 50
     tries: int = 4
     target: float = 0.75
 
@@ -89,10 +105,11 @@ class InterweavedKernel:
         self, key, theta: Theta, scales: Scales, data: Data, unseen=ALL_SEEN
     ) -> InterweavedState:
         start = gibbs.init(key, theta, scales, unseen.complete(data)[0], self.h, unseen)
-        size = sum(a.size for a in jax.tree.leaves(theta))
+        size = sum(a.size for a in jax.tree.leaves((theta, scales.noise, scales.weight)))
         dtype = theta.gamma[0].dtype
         step_size = jax.tree.map(lambda a: jnp.asarray(a, dtype), self._dual_averaging()[0](0.02))
-        tuning = Tuning(step_size, jnp.zeros(size, dtype), jnp.zeros((), dtype))
+        window = jnp.array([0, self.warmup])
+        tuning = Tuning(step_size, jnp.zeros(size, dtype), jnp.zeros((), dtype), window)
         return InterweavedState(start, tuning)
 
     def step(self, key, t, state: InterweavedState, data: Data) -> InterweavedState:
@@ -102,7 +119,7 @@ class InterweavedKernel:
         (x, y), evidence = unseen.complete(data), unseen.evidence(data)
         noises = interweave.standardise(old.theta, *old.latents.clamp(x, y), self.h)
         moved, tuning = self.move(key_move, t, state, noises, x, evidence, data.prior)
-        theta = jax.tree.map(lambda a, b: jnp.where(hold, a, b), old.theta, moved)
+        theta, scales = gibbs.keep_if(hold, (old.theta, old.scales), moved)
         paths = interweave.rebuild(theta, noises, x, self.h)
         others = propose_x(key_x, unseen, data, self.tries)
         paths, x = refresh(key_paths, theta, paths, x, evidence, self.h, self.tries, others)
@@ -110,61 +127,65 @@ class InterweavedKernel:
         unseen = draw_y_above(key_y, theta, paths.v, unseen, data, self.h)
         y = unseen.complete(data)[1]
         latents = interweave.redraw_last(key_u, theta, paths, y, self.h)
-        start = GibbsState(theta, old.scales, latents, unseen)
+        start = GibbsState(theta, scales, latents, unseen)
         swept = gibbs.sweep(key_sweep, start, x, y, data.prior, self.h, hold)
         return InterweavedState(_completed(key_rest, swept, data), tuning)
 
     def move(
         self, key, t, state: InterweavedState, noises, x, y: Seen, prior: Prior
-    ) -> tuple[Theta, Tuning]:
-        """One Hamiltonian trajectory on Theta given the standardised noises."""
-        theta, tuning = state.gibbs.theta, state.tuning
+    ) -> tuple[tuple[Theta, Scales], Tuning]:
+        """A Hamiltonian trajectory on Theta and the learnt scales given the standardised noises."""
+        from blackjax.mcmc import hmc
+
+        theta, scales, tuning = state.gibbs.theta, state.gibbs.scales, state.tuning
 
         def log_density(position):
             return interweave.log_density(position, noises, x, y, prior, self.h)
 
-        start = hmc.init(interweave.to_position(theta), log_density)
+        start = hmc.init(interweave.to_position(theta, scales), log_density)
         tuning = self._learn_mass(t, tuning, ravel_pytree(start.logdensity_grad)[0])
         size = jnp.exp(
             jnp.where(
-                t < self.warmup, tuning.step_size.log_step_size, tuning.step_size.log_step_size_avg
+                t < tuning.window[1],
+                tuning.step_size.log_step_size,
+                tuning.step_size.log_step_size_avg,
             )
         )
         key_jitter, key_hmc = jax.random.split(key)
         size = size * jax.random.uniform(key_jitter, (), size.dtype, *JITTER)
         end, info = hmc.build_kernel()(
-            key_hmc, start, log_density, size, _inverse_mass(tuning, theta), self.leapfrogs
+            key_hmc, start, log_density, size, _inverse_mass(tuning, start.position), self.leapfrogs
         )
         tuning = self._learn_step(t, tuning, info.acceptance_rate)
-        return interweave.from_position(end.position), tuning
-
-    @property
-    def mass_until(self) -> int:
-        return 4 * self.warmup // 5
+        return interweave.from_position(end.position, scales), tuning
 
     def _learn_mass(self, t, tuning: Tuning, score) -> Tuning:
         """The mass with one more score; once it is kept, the step size is tuned afresh."""
         rate = jnp.maximum(1 / (t + 1.0), 0.005).astype(score.dtype)
         score2 = tuning.score2 + rate * (score**2 - tuning.score2)
         # Squares that overflow are left out: one would stop the move for good.
-        score2 = jnp.where((t < self.mass_until) & jnp.isfinite(score2), score2, tuning.score2)
+        score2 = jnp.where((t < tuning.mass_until) & jnp.isfinite(score2), score2, tuning.score2)
         learnt = tuning.step_size
         afresh = self._dual_averaging()[0](jnp.exp(learnt.log_step_size_avg))
-        restart = (t == self.mass_until) & (t < self.warmup)
+        restart = (t == tuning.mass_until) & (t < tuning.window[1])
         step_size = jax.tree.map(
             lambda a, b: jnp.where(restart, jnp.asarray(b, a.dtype), a), learnt, afresh
         )
-        return Tuning(step_size, score2, tuning.acceptance)
+        return replace(tuning, step_size=step_size, score2=score2)
 
     def _learn_step(self, t, tuning: Tuning, acceptance) -> Tuning:
         learnt = self._dual_averaging()[1](tuning.step_size, acceptance)
-        learning = (t >= self.settle) & (t < self.warmup)
+        learning = (t >= self.settle) & (t < tuning.window[1])
         step_size = jax.tree.map(
             lambda a, b: jnp.where(learning, b, a).astype(a.dtype), tuning.step_size, learnt
         )
-        return Tuning(step_size, tuning.score2, acceptance.astype(tuning.acceptance.dtype))
+        acceptance = acceptance.astype(tuning.acceptance.dtype)
+        return replace(tuning, step_size=step_size, acceptance=acceptance)
 
     def _dual_averaging(self):
+        # Imported here, as hmc is: predictions need no blackjax, and it takes half a second.
+        from blackjax.adaptation.step_size import dual_averaging_adaptation
+
         return dual_averaging_adaptation(self.target)
 
     def theta(self, state: InterweavedState) -> Theta:
@@ -174,7 +195,7 @@ class InterweavedKernel:
         return state.gibbs.unseen.beside
 
 
-def _inverse_mass(tuning: Tuning, theta: Theta) -> jax.Array:
-    score2 = ravel_pytree(theta)[1](tuning.score2)
+def _inverse_mass(tuning: Tuning, position: Position) -> jax.Array:
+    score2 = ravel_pytree(position)[1](tuning.score2)
     pooled = jax.tree.map(lambda a: (a + jnp.mean(a)) / 2, score2)
     return 1 / (ravel_pytree(pooled)[0] + 1e-3)

@@ -19,7 +19,7 @@ import numpy as np
 from .array_file import NAME, PART, Entry, ModelFileError, to_disk
 
 FORMAT = "deepnoise model"
-VERSION = 1
+VERSION = 2
 HEADER = "header.json"
 MAX_HEADER_BYTES = 16 << 20
 
@@ -83,15 +83,27 @@ def read_header(folder: Path) -> dict:
     header = _read_json(path)
     if not (isinstance(header, dict) and header.get("format") == FORMAT):
         raise ModelFileError(f"{path} is not the header of a {FORMAT}")
-    if header.get("version") != VERSION:
+    if header.get("version") not in (1, VERSION):
         raise ModelFileError(
             f"{folder} has format version {header.get('version')!r}, this library reads {VERSION}: "
             f"use a newer deepnoise (it was written by {header.get('library', 'an unknown one')})"
         )
     body = {name: value for name, value in header.items() if name != "checksum"}
     if header.get("checksum") != checksum_of(body):
-        raise ModelFileError(f"{path} is damaged: its content is not what was written")
-    return header
+        raise ModelFileError(f"{path} is damaged: its checksum does not match")
+    return _migrated(header) if header["version"] == 1 else header
+
+
+def _migrated(header: dict) -> dict:
+    """A header of version 1, in which "default" named the prior that is "fixed" since."""
+
+    def renamed(part: Any) -> Any:
+        if not isinstance(part, dict):
+            return part
+        inner = {name: renamed(value) for name, value in part.items()}
+        return inner | {"prior": "fixed"} if inner.get("prior") == "default" else inner
+
+    return renamed(header)
 
 
 def _read_json(path: Path) -> Any:

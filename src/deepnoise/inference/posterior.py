@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import jax
@@ -12,8 +13,8 @@ from ..model.activation import PiecewiseLinear
 from ..model.covariates import Missing
 from ..model.network import Prior, Scales, Theta, sample_prior
 from . import notebook, unseen, warmstart
-from .kernels import GibbsKernel, InterweavedKernel
-from .priors import PriorSpec, build_prior, with_utility_noise
+from .kernels import GibbsKernel, InterweavedKernel, tuned_again
+from .priors import PriorSpec, build_prior, first_scales, with_utility_noise
 from .runtime import numerics
 from .sampling import CHAIN_AXES, Run, chain_keys, sample
 from .sharding import ONE_DEVICE, Layout
@@ -36,7 +37,8 @@ class Plan:
     """Everything that, with the rows, determines the draws.
 
     ``outcome`` is "real", "ordered" (``levels`` of one) or "choice" (of one among ``levels``);
-    ``link`` is the noise through which levels or the choice are seen.
+    ``link`` is the noise through which levels or the choice are seen.  The kernel is tuned in
+    ``warmup`` sweeps; ``burn`` sweeps, if more, are done before a draw is kept.
     """
 
     hidden: tuple[int, ...]
@@ -54,6 +56,12 @@ class Plan:
     outcome: str = "real"
     levels: int = 0
     link: str = "probit"
+    burn: int = 0
+
+    @property
+    def before(self) -> int:
+        """Sweeps before the first draw."""
+        return max(self.warmup, self.burn)
 
     @property
     def noise_is_unit(self) -> bool:
@@ -67,7 +75,7 @@ class Plan:
 
     def program(self) -> "Plan":
         """The plan less what compiled code does not depend on."""
-        return replace(self, seed=0, draws=0)
+        return replace(self, seed=0, draws=0, thin=1, burn=0)
 
     def kernel(self) -> GibbsKernel | InterweavedKernel:
         # Latents settle on a gradient start before it may move; a prior start has nothing to keep.
@@ -98,7 +106,9 @@ class Posterior:
     @property
     def draws(self) -> Theta:
         if self.run.draws is None:
-            raise ValueError("this run was stopped before the first draw was kept: resume it")
+            raise ValueError(
+                "this fit was stopped before its first draw; call resume to continue it"
+            )
         return self.run.draws
 
     def _repr_html_(self) -> str:
@@ -108,7 +118,7 @@ class Posterior:
         pairs = {
             "chains": plan.chains,
             "draws": f"{self.run.n_draws} a chain, of {plan.draws}",
-            "sweeps": f"{self.run.t} a chain: {plan.warmup} of warm-up, a draw every {plan.thin}",
+            "sweeps": f"{self.run.t} a chain; after {plan.before}, a draw every {plan.thin}",
             "layers": " → ".join(map(str, layers)),
             "parameters": f"{parameters:,} a draw",
             "prior": plan.prior,
@@ -116,6 +126,18 @@ class Posterior:
             "seed": plan.seed,
         }
         return notebook.facts("Posterior", pairs.items())
+
+    def longer(self) -> "Posterior":
+        """The same chains with a round to come that doubles their length.
+
+        In its first quarter the kernel is tuned again; draws of before it are burn-in.
+        """
+        t = self.run.t
+        burn = t + t // 4
+        plan = replace(self.plan, burn=burn, thin=max(1, (2 * t - burn) // self.plan.draws))
+        with numerics():
+            state = tuned_again(self.run.state, t, burn)
+        return replace(self, plan=plan, run=Run(state, t, layout=self.run.layout))
 
     def flat(self) -> Theta:
         """Draws of all chains on one axis."""
@@ -198,7 +220,7 @@ def draw_more(posterior: Posterior, data: Data, draws: int, on_segment) -> Poste
         if on_segment is not None:
             on_segment(replace(posterior, run=run))
 
-    run = sample(plan.kernel(), keys, run, data, plan.warmup, draws, plan.thin, report)
+    run = sample(plan.kernel(), keys, run, data, plan.before, draws, plan.thin, report)
     return replace(posterior, run=run)
 
 
@@ -249,8 +271,7 @@ def find_start(plan: Plan, fold_key, keys, rows: Data, complete: unseen.Unseen) 
         return warmstart.fit(key, x, y, train, held, widths, plan.h, plan.warmstart)
 
     theta, loss = jax.vmap(one_chain)(keys, train, held, complete)
-    ones = Scales(jax.tree.map(jnp.ones_like, theta.beta), jax.tree.map(jnp.ones_like, theta.gamma))
-    return Start(theta, ones, loss)
+    return Start(theta, jax.vmap(partial(first_scales, plan.prior))(theta), loss)
 
 
 def build_plan_prior(plan: Plan, widths: tuple[int, ...], rows: int = 0, start=None) -> Prior:

@@ -1,15 +1,19 @@
 """Named priors, for any widths."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..model.gamma import Gamma
 from ..model.inverse_gamma import InverseGamma
-from ..model.network import Prior, Theta
+from ..model.network import Prior, Scales, Theta
 
-NAMES = ("default", "paper", "anchored")
+NAMES = ("default", "fixed", "paper", "anchored")
+# Priors whose scales are learnt.
+LEARNT = ("default",)
 Pair = tuple[float, float]
 
 
@@ -40,6 +44,12 @@ PAPER = PriorSpec(*[(0.001, 0.001)] * 4)
 WEIGHT_A = 5.0
 # Noise variances: most of the mass near (0.01)², a tail that leaves room for units that need noise.
 NOISE = (2.0, 0.0002)
+# With learnt scales: (a, b) of hidden noise variances in units of their scale, and of the last.
+HIDDEN_NOISE = (2.0, 2.0)
+LAST_NOISE = (1.0, 0.001)
+# √ of the scales is half-normal, of hidden noise and of weights (times √fan-in) with these sds.
+NOISE_SIZE = 0.3
+WEIGHT_SIZE = 1.0
 # Of utilities that are seen only through a class: τ_L is 0.2 within a tenth or so.  It is their
 # unit: beside weights of about 1/√fan-in, probabilities may come close to 0 and 1.
 UTILITY_NOISE = 0.2
@@ -60,7 +70,9 @@ def build_prior(
     if isinstance(spec, PriorSpec):
         return same_everywhere(spec, widths, dtype)
     if spec == "default":
-        return default_prior(widths, dtype)
+        return learnt_prior(widths, dtype)
+    if spec == "fixed":
+        return fixed_prior(widths, dtype)
     paper = same_everywhere(PAPER, widths, dtype)
     if spec == "paper":
         return paper
@@ -71,7 +83,28 @@ def build_prior(
     raise ValueError(f"prior must be one of {', '.join(NAMES)} or a dict; got {spec!r}")
 
 
-def default_prior(widths: tuple[int, ...], dtype) -> Prior:
+def learnt_prior(widths: tuple[int, ...], dtype) -> Prior:
+    """ρ² ~ IG(5, 5 s_l/fan-in), ξ² ~ IG(5, 5), hidden noise variances ~ IG(2, 2 s).
+
+    √s and √s_l are half-normal; τ²_L ~ IG(1, 0.001).
+    """
+    fixed, layers = fixed_prior(widths, dtype), len(widths) - 1
+    law = lambda a, b: InverseGamma(jnp.asarray(a, dtype), jnp.asarray(b, dtype))  # noqa: E731
+    return replace(
+        fixed,
+        preact=(*(law(*HIDDEN_NOISE),) * (layers - 1), law(*LAST_NOISE)),
+        postact=(law(*HIDDEN_NOISE),) * (layers - 1),
+        noise_scale=_half_normal(NOISE_SIZE, dtype),
+        weight_scale=(_half_normal(WEIGHT_SIZE, dtype),) * layers,
+    )
+
+
+def _half_normal(size: float, dtype) -> Gamma:
+    """The law of s where √s is half-normal."""
+    return Gamma(jnp.asarray(0.5, dtype), jnp.asarray(0.5 / size**2, dtype))
+
+
+def fixed_prior(widths: tuple[int, ...], dtype) -> Prior:
     """ρ² ~ IG(5, 5/fan-in), ξ² ~ IG(5, 5), and noise variances that prefer to be small."""
     layers = range(len(widths) - 1)
     law = lambda a, b: InverseGamma(jnp.asarray(a, dtype), jnp.asarray(b, dtype))  # noqa: E731
@@ -88,7 +121,7 @@ def with_utility_noise(prior: Prior) -> Prior:
     last = prior.preact[-1]
     b = UTILITY_A * UTILITY_NOISE**2
     unit = InverseGamma(jnp.full_like(last.a, UTILITY_A), jnp.full_like(last.b, b))
-    return Prior(prior.weight, prior.bias, (*prior.preact[:-1], unit), prior.postact)
+    return replace(prior, preact=(*prior.preact[:-1], unit))
 
 
 def same_everywhere(spec: PriorSpec, widths: tuple[int, ...], dtype) -> Prior:
@@ -101,3 +134,14 @@ def same_everywhere(spec: PriorSpec, widths: tuple[int, ...], dtype) -> Prior:
         (law(spec.preact),) * layers,
         (law(spec.postact),) * (layers - 1),
     )
+
+
+def first_scales(spec: str | PriorSpec, theta: Theta) -> Scales:
+    """Scales beside a Theta that gradients found; the first sweep draws them."""
+    ones = Scales(*(jax.tree.map(jnp.ones_like, part) for part in (theta.beta, theta.gamma)))
+    if spec not in LEARNT:
+        return ones
+    hidden = [jnp.log(s2) for s2 in (*theta.tau2[:-1], *theta.sigma2)]
+    noise = jnp.exp(jnp.mean(jnp.concatenate(hidden))) if hidden else ones.xi2[0][0]
+    weight = tuple(jnp.mean(beta**2) * beta.shape[1] for beta in theta.beta)
+    return replace(ones, noise=noise, weight=weight)

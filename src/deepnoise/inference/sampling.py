@@ -1,7 +1,8 @@
 """Running chains: compiled segments of sweeps, driven from Python.
 
 The key of sweep t of chain c is fold_in(fold_in(key(seed), c), t), so a run that was stopped and
-resumed, cut into other segments or given more chains draws the same numbers.
+resumed or cut into other segments draws the same numbers, and one that is given more chains the
+same but for rounding.
 """
 
 import time
@@ -50,11 +51,11 @@ def chain_keys(seed: jax.Array | int, chains: int) -> jax.Array:
     return jax.vmap(partial(jax.random.fold_in, jax.random.key(seed)))(jnp.arange(chains))
 
 
-@partial(jax.jit, static_argnums=(0, 1, 7))
-def advance(kernel, thin: int, keys, state, t, count, data, layout: Layout = ONE_DEVICE):
+@partial(jax.jit, static_argnums=(0, 7))
+def advance(kernel, thin, keys, state, t, count, data, layout: Layout = ONE_DEVICE):
     """``count`` <= SEGMENT draws, ``thin`` sweeps apart, for every chain, after sweep t.
 
-    Counts are traced: one compilation serves warm-up, every segment and every resume.
+    Counts are traced: one compilation serves warm-up, every segment, every thinning and resume.
     """
 
     def kept_of(state):
@@ -83,22 +84,22 @@ def sample(
     keys: jax.Array,
     run: Run,
     data,
-    warmup: int,
+    before: int,
     draws: int,
     thin: int = 1,
     on_segment: Callable[[Run], None] | None = None,
 ) -> Run:
-    """Continue ``run`` until it has done ``warmup`` sweeps and kept ``draws`` draws.
+    """Continue ``run`` until it has done ``before`` sweeps and then kept ``draws`` draws.
 
     ``on_segment`` sees the run after every segment (progress, checkpoints).  Ctrl-C between two
     segments ends the run early with everything drawn so far, if anything was kept.
     """
     size, buffer, crew = 1, None, run.layout.crew
     try:
-        while run.t < warmup or run.n_draws < draws:
-            warming = run.t < warmup
-            # A warm-up that is no multiple of thin overshoots by less than one draw's sweeps.
-            left = -(-(warmup - run.t) // thin) if warming else draws - run.n_draws
+        while run.t < before or run.n_draws < draws:
+            warming = run.t < before
+            # A number that is no multiple of thin overshoots by less than one draw's sweeps.
+            left = -(-(before - run.t) // thin) if warming else draws - run.n_draws
             count = int(crew.agreed(min(size, left, SEGMENT)))
             began = time.perf_counter()
             now = keys, run.state, np.int64(run.t), np.int64(count), data

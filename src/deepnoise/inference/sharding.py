@@ -192,7 +192,7 @@ def chosen(devices: int | str) -> list[Any]:
     found = jax.local_devices()
     if int(devices) > len(found):
         raise ValueError(
-            f"devices: {devices} were asked for and there are {len(found)} here "
+            f"devices={devices}, but this process has {len(found)} "
             f"(XLA_FLAGS=--xla_force_host_platform_device_count={devices} splits a CPU)"
         )
     return found[: int(devices)]

@@ -6,7 +6,7 @@ later write adds a block and a new state.  Random keys are not stored: they foll
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from .. import __version__
 from ..model.network import Theta
 from .array_file import Entry, ModelFileError, check_file, map_arrays, write_arrays
+from .kernels import InterweavedState
 from .model_folder import (
     current_header,
     read_header,
@@ -146,6 +147,7 @@ class _Contents:
     sizes: Sizes
     sweeps: int
     manifest: Manifest
+    version: int
 
 
 def _decode(folder: Path, raw: dict) -> _Contents:
@@ -162,7 +164,7 @@ def _decode(folder: Path, raw: dict) -> _Contents:
         plan, sizes = plan_from_json(raw["plan"]), Sizes.from_json(raw["sizes"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ModelFileError(f"the header of {folder} makes no sense: {error!r}") from error
-    return _Contents(plan, sizes, raw["sweeps"], manifest)
+    return _Contents(plan, sizes, raw["sweeps"], manifest, raw["version"])
 
 
 def _read(folder: Path, contents: _Contents, header: dict, lazy: bool) -> Stored:
@@ -172,7 +174,7 @@ def _read(folder: Path, contents: _Contents, header: dict, lazy: bool) -> Stored
     structure = structure_of(plan, contents.sizes)
     load = lambda name, tree: _copied(_mapped(folder, manifest.files[name], tree))  # noqa: E731
     run = Run(
-        _mapped(folder, manifest.files["state"], structure.state),
+        _state(folder, contents, structure.state),
         contents.sweeps,
         *_joined(list(_map_blocks(folder, manifest, structure.draws)), lazy),
     )
@@ -183,6 +185,17 @@ def _read(folder: Path, contents: _Contents, header: dict, lazy: bool) -> Stored
     }
     start = load("start", structure.start)
     return Stored(Posterior(plan, start, run), header, extra, manifest)
+
+
+def _state(folder: Path, contents: _Contents, tree: Any) -> Any:
+    """The state of the chains; files of version 1 do not say when the move was tuned."""
+    entry = contents.manifest.files["state"]
+    if contents.version > 1 or not isinstance(tree, InterweavedState):
+        return _mapped(folder, entry, tree)
+    shape = tree.tuning.window.shape
+    found = _mapped(folder, entry, replace(tree, tuning=replace(tree.tuning, window=None)))
+    window = np.broadcast_to(np.array([0, contents.plan.warmup]), shape)
+    return replace(found, tuning=replace(found.tuning, window=window))
 
 
 def iter_draw_blocks(folder: Path | str, size: int = 64) -> Iterator[Theta]:

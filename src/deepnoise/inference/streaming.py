@@ -52,7 +52,7 @@ def block_rows(plan: Plan, x: np.ndarray, y: np.ndarray, limit: int) -> int:
     if most < min(LEAST_BLOCK, len(x)):
         raise ValueError(
             f"memory_limit of {limit} bytes is too small: a block of {LEAST_BLOCK} rows takes "
-            f"{LEAST_BLOCK * bytes_}"
+            f"{LEAST_BLOCK * bytes_} bytes"
         )
     blocks = -(-len(x) // most)
     size = -(-len(x) // blocks)
@@ -61,13 +61,15 @@ def block_rows(plan: Plan, x: np.ndarray, y: np.ndarray, limit: int) -> int:
 
 def check(plan: Plan, x: np.ndarray, y: Any) -> None:
     """An error for what cannot be streamed."""
-    too_much = "the chains need more than memory_limit, and only"
+    too_much = "the chains need more than memory_limit."
     if plan.sampler != "gibbs":
-        raise ValueError(f"{too_much} Gibbs sweeps stream from disk: use sampler='gibbs'")
+        raise ValueError(
+            f"{too_much} Raise it, or use sampler='gibbs', which can keep rows on disk"
+        )
     if not isinstance(y, np.ndarray) or np.isnan(x.sum()):
         raise ValueError(
-            f"{too_much} data that were seen whole stream from disk: fill the gaps of X, and give "
-            f"y as numbers"
+            f"{too_much} Raise it, or fill missing values of X and give exact numbers as y: only "
+            f"then can rows be kept on disk"
         )
 
 
@@ -154,8 +156,8 @@ class _Stream:
         """Continue until ``draws`` draws are kept; as ``sampling.sample``, Ctrl-C included."""
         plan, run = self.plan, posterior.run
         try:
-            while run.t < plan.warmup or run.n_draws < draws:
-                state, warming = run.state, run.t < plan.warmup
+            while run.t < plan.before or run.n_draws < draws:
+                state, warming = run.state, run.t < plan.before
                 with uninterrupted():
                     for t in range(run.t, run.t + plan.thin):
                         state = self.sweep(t, state)

@@ -11,6 +11,7 @@ from ..model.covariates import InputLaw
 from ..model.network import Scales, Theta
 from .array_file import Layout
 from .posterior import Plan, Posterior, Start
+from .priors import LEARNT
 from .runtime import numerics
 from .sharding import ROW_PARTS
 from .unseen import Beside, Data, Unseen
@@ -73,6 +74,8 @@ def _structure_of(plan: Plan, sizes: Sizes) -> Structure:
     weights = tuple(leaf(*pair) for pair in zip(widths[1:], widths[:-1], strict=True))
     units = tuple(leaf(k) for k in widths[1:])
     theta, scales = Theta(weights, units, units, units[:-1]), Scales(weights, units)
+    if plan.prior in LEARNT:
+        scales = Scales(weights, units, leaf(), tuple(leaf() for _ in units))
     x, y = leaf(sizes.rows, sizes.inputs), leaf(sizes.rows, sizes.outcomes)
     beside = Beside(
         _input_law(sizes.inputs) if sizes.gaps else None,

@@ -16,7 +16,7 @@ from ..model.marginal import path_log_likelihood
 from ..model.network import Theta
 from ..model.outcome import Seen
 from ..model.random import normals
-from .interweave import from_position
+from .interweave import exp_variances
 from .training import early_stopped
 
 # More rows than these take no more memory and no more time.
@@ -152,7 +152,7 @@ def theta_at(position: Theta, settings: WarmStart) -> Theta:
     """Theta at a position of the training: log variances there are divided by their speed."""
     logs = lambda slow: tuple(settings.noise_speed * log for log in slow)  # noqa: E731
     position = replace(position, tau2=logs(position.tau2), sigma2=logs(position.sigma2))
-    theta = from_position(position)
+    theta = exp_variances(position)
     last = jnp.full_like(theta.tau2[-1], settings.last_noise**2)
     return replace(theta, tau2=(*theta.tau2[:-1], last)) if settings.last_noise else theta
 

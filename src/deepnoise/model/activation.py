@@ -12,9 +12,26 @@ import numpy as np
 @jax.tree_util.register_static
 @dataclass(frozen=True)
 class PiecewiseLinear:
-    """h(t) = b_j t + b'_j on [c_{j-1}, c_j), j = 1..J, with c_0 = -inf and c_J = inf.
+    """Piecewise-linear activation h(t) = b_j t + b'_j on [c_{j-1}, c_j), j = 1..J.
 
-    Paper: assu:activation.  ``c`` holds the J - 1 interior cut points; jumps at them are allowed.
+    Here c_0 = -inf and c_J = inf.  Paper: assu:activation.  :func:`piecewise_linear` makes one
+    and checks it.
+
+    Attributes
+    ----------
+    b : tuple of float
+        J slopes.
+    b_prime : tuple of float
+        J intercepts.
+    c : tuple of float
+        J - 1 interior cut points, at which h may jump.
+
+    Examples
+    --------
+    >>> from deepnoise import PiecewiseLinear
+    >>> relu = PiecewiseLinear(b=(0.0, 1.0), b_prime=(0.0, 0.0), c=(0.0,))
+    >>> float(relu(-2.0)), float(relu(2.0)), relu.lipschitz
+    (0.0, 2.0, 1.0)
     """
 
     b: tuple[float, ...]
@@ -41,7 +58,7 @@ class PiecewiseLinear:
 
     @property
     def lipschitz(self) -> float:
-        """C_h of Theorem 3; infinite where h jumps."""
+        """The Lipschitz constant, C_h of Theorem 3; infinite where h jumps."""
         slope = max(abs(b) for b in self.b)
         rounding = 1e-9 * (1 + slope)
         return slope if max(map(abs, self.jumps), default=0.0) <= rounding else np.inf
@@ -54,7 +71,21 @@ class PiecewiseLinear:
 
 
 def piecewise_linear(b, b_prime, c) -> PiecewiseLinear:
-    """A user's own activation, checked: J slopes, J intercepts, J - 1 increasing cut points."""
+    """Make an activation of your own, and check it.
+
+    Parameters
+    ----------
+    b : list of J floats
+        Slopes.
+    b_prime : list of J floats
+        Intercepts.
+    c : list of J - 1 floats
+        Increasing cut points.
+
+    Returns
+    -------
+    PiecewiseLinear
+    """
     b, b_prime, c = (tuple(float(value) for value in part) for part in (b, b_prime, c))
     if not len(b) == len(b_prime) == len(c) + 1:
         raise ValueError(
@@ -79,16 +110,34 @@ def leaky_relu(slope: float = 0.01) -> PiecewiseLinear:
 
 
 def approximate(f: Callable[[np.ndarray], np.ndarray], tol: float = 0.01) -> PiecewiseLinear:
-    """A continuous h with |h - f| <= tol everywhere on [-40, 40], f being linear in both far tails.
+    """Approximate a smooth function by straight pieces, for use as an activation.
 
-    Chords as long as the tolerance allows, between the points where f leaves its asymptotes.
+    The pieces are as long as the tolerance allows.  f must be linear in both far tails.
+
+    Parameters
+    ----------
+    f : function of an array
+    tol : float
+        The largest difference on [-40, 40].
+
+    Returns
+    -------
+    PiecewiseLinear
+        Continuous.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from deepnoise import approximate
+    >>> approximate(np.tanh, tol=0.05).J
+    7
     """
     if not tol > 0:
         raise ValueError(f"tol must be positive; got {tol}")
     t = np.linspace(-40.0, 40.0, 80_001)
     value = np.asarray(f(t), dtype=float)
     if value.shape != t.shape or not np.isfinite(value).all():
-        raise ValueError("approximate: f must map an array to finite values of the same shape")
+        raise ValueError("f must map an array to finite values of the same shape")
     left, right = _asymptote(t[:2], value[:2]), _asymptote(t[-2:], value[-2:])
     # Half of the tolerance is spent on leaving the tails, so that the chords can start on them.
     off_left = np.flatnonzero(np.abs(value - left[0] * t - left[1]) > tol / 2)

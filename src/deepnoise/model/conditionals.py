@@ -7,8 +7,10 @@ import jax
 import jax.numpy as jnp
 
 from .activation import PiecewiseLinear
+from .gamma import Gamma
 from .gaussian import InformationGaussian, LinearGaussian
 from .inverse_gamma import InverseGamma
+from .network import Prior
 from .piecewise_normal import PiecewiseNormal
 
 
@@ -77,6 +79,25 @@ def xi2_given(gamma, bias: InverseGamma) -> InverseGamma:
     Paper: eq:distribution-xi.
     """
     return bias.updated(1, gamma**2)
+
+
+def noise_given(tau2, sigma2, prior: Prior, law: Gamma) -> Gamma:
+    """[s | rest] = Gamma(a + Σ a_k, rate + Σ b_k/s²_k) over the hidden noise variances s²_k.
+
+    Not in the paper: s²_k ~ IG(a_k, b_k s).
+    """
+    pairs = zip((*prior.preact[:-1], *prior.postact), (*tau2[:-1], *sigma2), strict=True)
+    for part, variances in pairs:
+        law = law.updated(part, variances)
+    return law
+
+
+def weight_given(rho2, weight: InverseGamma, law: Gamma) -> Gamma:
+    """[s_l | rest] = Gamma(a + Σ a_weight, rate + Σ b_weight/ρ²) over the entries of ρ²_l.
+
+    Not in the paper: ρ²_l ~ IG(a_weight, b_weight s_l).
+    """
+    return law.updated(weight, rho2)
 
 
 def _after_rows(prior: InverseGamma, residual: jax.Array) -> InverseGamma:

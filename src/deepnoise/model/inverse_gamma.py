@@ -29,6 +29,10 @@ class InverseGamma:
         """The law given ``count`` residuals N(0, x) whose squares sum to ``sum_sq``."""
         return InverseGamma(self.a + count / 2, self.b + sum_sq / 2)
 
+    def scaled(self, s) -> "InverseGamma":
+        """The law of s x."""
+        return InverseGamma(self.a, self.b * s)
+
     def log_prob(self, x) -> jax.Array:
         a, b = jnp.asarray(self.a), jnp.asarray(self.b)
         return a * jnp.log(b) - gammaln(a) - (a + 1) * jnp.log(x) - b / x

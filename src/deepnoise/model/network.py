@@ -1,12 +1,13 @@
 """The B-DeepNoise model: its parameters, prior, simulator and joint density."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import jax
 import jax.numpy as jnp
 
 from .activation import PiecewiseLinear
+from .gamma import Gamma
 from .inverse_gamma import InverseGamma, sample_merged
 from .random import RowsFrom, normals
 
@@ -37,10 +38,16 @@ class Theta:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Scales:
-    """Prior variances of the weights: rho2[l] like beta[l], xi2[l] like gamma[l]."""
+    """Prior variances of the weights: rho2[l] like beta[l], xi2[l] like gamma[l].
+
+    ``noise`` multiplies the prior of all hidden noise variances, ``weight[l]`` that of rho2[l];
+    None where the prior is fixed.
+    """
 
     rho2: Arrays
     xi2: Arrays
+    noise: jax.Array | None = None
+    weight: Arrays | None = None
 
 
 @jax.tree_util.register_dataclass
@@ -59,12 +66,31 @@ class Latents:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Prior:
-    """An inverse-gamma law for every variance, one for each layer l (they may differ by entry)."""
+    """An inverse-gamma law for every variance, one for each layer l (they may differ by entry).
+
+    With ``noise_scale`` and ``weight_scale`` the laws of hidden noise variances and of rho2 are
+    those of variances whose learnt scale is 1.
+    """
 
     weight: tuple[InverseGamma, ...]
     bias: tuple[InverseGamma, ...]
     preact: tuple[InverseGamma, ...]
     postact: tuple[InverseGamma, ...]
+    noise_scale: Gamma | None = None
+    weight_scale: tuple[Gamma, ...] | None = None
+
+    def given(self, scales: Scales) -> "Prior":
+        """The laws of all variances given the learnt scales."""
+        prior = self
+        if scales.noise is not None:
+            *hidden, last = self.preact
+            preact = (*(law.scaled(scales.noise) for law in hidden), last)
+            postact = tuple(law.scaled(scales.noise) for law in self.postact)
+            prior = replace(prior, preact=preact, postact=postact)
+        if scales.weight is not None:
+            parts = zip(self.weight, scales.weight, strict=True)
+            prior = replace(prior, weight=tuple(law.scaled(s) for law, s in parts))
+        return prior
 
 
 def pre_activation(u: jax.Array, beta: jax.Array, gamma: jax.Array) -> jax.Array:
@@ -78,7 +104,9 @@ def sample_prior(
     """A draw of (Theta, Scales); ``widths`` is (P, K_0, ..., K_{L-1}, Q)."""
     fan = [(out, fan_in) for fan_in, out in pairwise(widths)]
     outs = [(out,) for out in widths[1:]]
-    key_variances, key_beta, key_gamma = jax.random.split(key, 3)
+    key_variances, key_beta, key_gamma, key_scales = jax.random.split(key, 4)
+    learnt = _sample_scales(key_scales, prior, dtype)
+    prior = prior.given(learnt)
     blocks = (
         zip(prior.weight, fan, strict=True),
         zip(prior.bias, outs, strict=True),
@@ -91,7 +119,26 @@ def sample_prior(
     ]
     rho2, xi2, tau2, sigma2 = sample_merged(key_variances, laws)
     beta, gamma = _draw_normals(key_beta, rho2), _draw_normals(key_gamma, xi2)
-    return Theta(beta, gamma, tau2, sigma2), Scales(rho2, xi2)
+    return Theta(beta, gamma, tau2, sigma2), replace(learnt, rho2=rho2, xi2=xi2)
+
+
+def _sample_scales(key, prior: Prior, dtype) -> Scales:
+    """The learnt scales alone."""
+    laws = [
+        [] if prior.noise_scale is None else [prior.noise_scale],
+        [] if prior.weight_scale is None else list(prior.weight_scale),
+    ]
+    if not any(laws):
+        return Scales((), ())
+    noise, weight = sample_scales(key, laws)
+    cast = lambda s: s.astype(dtype)  # noqa: E731
+    return Scales((), (), cast(noise[0]) if noise else None, tuple(map(cast, weight)) or None)
+
+
+def sample_scales(key, blocks: list[list[Gamma]]) -> list[Arrays]:
+    """One draw of every law of every block, all by one sampler."""
+    drawn = sample_merged(key, [[law.reciprocal() for law in block] for block in blocks])
+    return [tuple(1 / s for s in block) for block in drawn]
 
 
 def _draw_normals(key, variances) -> Arrays:
@@ -131,9 +178,10 @@ def log_joint(
     prior: Prior,
     h: PiecewiseLinear,
 ) -> jax.Array:
-    """log p(y, v, u, beta, gamma, tau2, sigma2, rho2, xi2 | x): the one definition of the model."""
+    """log p(y, v, u, beta, gamma, tau2, sigma2, scales | x): the one definition of the model."""
     v, u = latents.clamp(x, y)
-    total = jnp.zeros(())
+    total = log_scales(scales, prior)
+    prior = prior.given(scales)
     for l in range(theta.L + 1):
         m = pre_activation(u[l], theta.beta[l], theta.gamma[l])
         total += _log_normal(v[l], m, theta.tau2[l])
@@ -145,6 +193,17 @@ def log_joint(
     for l in range(theta.L):
         total += _log_normal(u[l + 1], h(v[l]), theta.sigma2[l])
         total += jnp.sum(prior.postact[l].log_prob(theta.sigma2[l]))
+    return total
+
+
+def log_scales(scales: Scales, prior: Prior) -> jax.Array:
+    """log p of the learnt scales."""
+    total = jnp.zeros(())
+    if prior.noise_scale is not None:
+        total += prior.noise_scale.log_prob(scales.noise)
+    if prior.weight_scale is not None:
+        parts = zip(prior.weight_scale, scales.weight or (), strict=True)
+        total += sum((law.log_prob(s) for law, s in parts), jnp.zeros(()))
     return total
 
 

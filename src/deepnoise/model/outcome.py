@@ -28,7 +28,10 @@ LOGIT_TRIES = 2000
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Window:
-    """lower <= y <= upper, (N, Q): exact where they are equal, unseen where both are infinite."""
+    """Outcomes between two ends, lower <= y <= upper: exact where equal, missing where infinite.
+
+    Make one with :func:`deepnoise.between`, ``rounded`` or ``right_censored``, which check it.
+    """
 
     lower: Any
     upper: Any

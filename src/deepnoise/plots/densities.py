@@ -7,15 +7,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..prediction.mixture import GaussianMixture
+from ..prediction.smooth import smoothed
 from .style import (
     BLUE,
     INK,
     RED,
+    canvas,
     dot_size,
     legend_above,
-    new_figure,
     one_outcome,
     paper_style,
+    region_name,
+    regions,
     vector,
 )
 
@@ -24,8 +27,11 @@ if TYPE_CHECKING:
 
 MAX_RIDGES = 12
 FEW = 40
-CUT = 1.9
+# Overlaps the next ridge a little and hides none.
+HEIGHT = 1.3
 BANDS = ((0.95, "#C6DCEC"), (0.8, "#8FBBD9"), (0.5, "#5296C4"))
+
+SEEN = {"s": 22, "color": RED, "edgecolor": "white", "lw": 0.6, "zorder": 5, "label": "observed"}
 
 
 @paper_style
@@ -35,11 +41,17 @@ def ridge(
     rows: Sequence[int] | None = None,
     labels: Sequence[str] | None = None,
     xlabel: str = "y",
+    coverage: float | None = 0.9,
+    region: str = "central",
     points: int = 400,
+    ax: Any = None,
+    figsize: tuple[float, float] | None = None,
+    title: str | None = None,
 ) -> "Figure":
     """Densities of some rows, one above the other, with what was observed.
 
-    All have one scale; a peak that would hide the ridge after the next is cut, and open at its top.
+    Each is scaled to the same height: what counts is where and how wide it is.  Densities are
+    smoothed so far as moves no value of a cdf by more than 0.01.
 
     Parameters
     ----------
@@ -47,50 +59,59 @@ def ridge(
     y : array (N,), optional
         Observed outcomes of all rows.
     rows : list of int, optional
-        Rows to draw, from the bottom; by default up to 12, spread over the predictive medians.
+        Places of rows to draw, from 0, from the bottom; by default up to 12, spread over the
+        predictive medians.
     labels : list of str, optional
-        Names of the rows drawn, or of all rows.
+        Names of the rows drawn, or of all rows; by default "row 1" is the first.
+    xlabel : str
+        Name of the outcome.
+    coverage : float or None
+        Probability of the dark part.
+    region : {"central", "hdi"}
+        Whether the dark part is the central interval or the highest-density region, which is in
+        several pieces where the density has several modes.
+    ax : axes, optional
+        Where to draw; by default a new figure.
+    figsize : (width, height) in inches, optional
+        Of the new figure.
+    title : str, optional
+        Of the new figure.
     """
-    from matplotlib.patches import Rectangle
-
     density = one_outcome(density)
     observed = None if y is None else vector(y, len(density), "y")
     chosen = _spread(density) if rows is None else _numbers(rows, len(density))
     names = _labels(labels, chosen, len(density))
-    few = density[chosen]
-    grid = _grid(few, None if observed is None else observed[chosen], points)
+    few = smoothed(density[chosen])
+    seen = None if observed is None else observed[chosen]
+    grid = _grid(few, seen, points)
     heights = few.pdf_grid(grid)
-    # Tall enough to overlap the next ridge a little; a spike must not flatten the others.
-    heights = heights / np.quantile(heights.max(axis=1), 0.75) * 1.3
-    figure, axes = new_figure((4.5, 0.9 + 0.32 * len(chosen)))
-    axis = axes[0, 0]
+    heights *= HEIGHT / heights.max(axis=1, keepdims=True)
+    dark = None if coverage is None else regions(few, coverage, region)
+    size = (4.5, 0.9 + 0.32 * len(chosen))
+    figure, (axis,) = canvas(ax, figsize, title, size)
     for i in reversed(range(len(chosen))):
-        curve = i + heights[i]
-        parts = [
-            axis.fill_between(grid, i, curve, color=BLUE, alpha=0.55, lw=0, zorder=-i),
-            *axis.plot(grid, curve, color="white", lw=1.6, zorder=-i),
-            *axis.plot(grid, curve, color=BLUE, lw=0.9, zorder=-i),
-        ]
-        place = Rectangle((grid[0], i - 1), np.ptp(grid), 1 + CUT, transform=axis.transData)
-        for part in parts:
-            part.set_clip_path(place)
-    if observed is not None:
-        axis.scatter(
-            observed[chosen],
-            np.arange(len(chosen)),
-            s=22,
-            color=RED,
-            edgecolor="white",
-            lw=0.6,
-            zorder=5,
-            label="observed",
-        )
-        figure.legend(loc="outside upper right")
+        _ridge(axis, i, grid, heights[i], () if dark is None else dark[i])
+    if coverage is not None:
+        axis.fill_between([], [], color=BLUE, alpha=0.6, lw=0, label=region_name(coverage, region))
+    if seen is not None:
+        axis.scatter(seen, np.arange(len(chosen)), **SEEN)
+    legend_above([axis], ax is None)
     axis.set(yticks=range(len(chosen)), yticklabels=names, xlabel=xlabel, xlim=grid[[0, -1]])
-    axis.set_ylim(-0.35, len(chosen) - 1 + np.clip(heights[-1].max(), 1.0, CUT) + 0.25)
+    axis.set_ylim(-0.35, len(chosen) - 1 + HEIGHT + 0.15)
     axis.tick_params(axis="y", length=0)
     axis.spines["left"].set_visible(False)
     return figure
+
+
+def _ridge(axis: Any, i: int, grid: np.ndarray, height: np.ndarray, dark: Any) -> None:
+    """A curve over the line of its row, the pieces ``dark`` (k, 2) darker."""
+    axis.fill_between(grid, i, i + height, color=BLUE, alpha=0.3, lw=0, zorder=-i)
+    for low, high in dark:
+        x = np.unique(np.r_[low, grid[(grid > low) & (grid < high)], high])
+        top = i + np.interp(x, grid, height)
+        axis.fill_between(x, i, top, color=BLUE, alpha=0.45, lw=0, zorder=-i)
+    axis.plot(grid, i + height, color="white", lw=1.6, zorder=-i)
+    axis.plot(grid, i + height, color=BLUE, lw=0.9, zorder=-i)
 
 
 @paper_style
@@ -100,6 +121,9 @@ def fan(
     order: ArrayLike | None = None,
     xlabel: str | None = None,
     ylabel: str = "y",
+    ax: Any = None,
+    figsize: tuple[float, float] | None = None,
+    title: str | None = None,
 ) -> "Figure":
     """Median and central 50, 80 and 95 % intervals of every row.
 
@@ -111,6 +135,16 @@ def fan(
     order : array (N,), optional
         Where the rows stand on the horizontal axis, such as a time or a feature; by default they
         are sorted by their predictive medians.
+    xlabel : str, optional
+        Name of the order.
+    ylabel : str
+        Name of the outcome.
+    ax : axes, optional
+        Where to draw; by default a new figure.
+    figsize : (width, height) in inches, optional
+        Of the new figure.
+    title : str, optional
+        Of the new figure.
     """
     density = one_outcome(density)
     observed = None if y is None else vector(y, len(density), "y")
@@ -119,8 +153,7 @@ def fan(
     place = None if order is None else vector(order, len(density), "order")
     sort = np.argsort(quantiles[:, -1] if place is None else place, kind="stable")
     x = np.arange(1, len(density) + 1) if place is None else place[sort]
-    figure, axes = new_figure((5.5, 3.2))
-    axis = axes[0, 0]
+    figure, (axis,) = canvas(ax, figsize, title, (5.5, 3.2))
     _bands(axis, x, quantiles[sort])
     if observed is not None:
         style = {"s": dot_size(len(x)), "color": INK, "lw": 0, "zorder": 4}
@@ -129,7 +162,7 @@ def fan(
     axis.set_ylabel(ylabel)
     if len(x) == 1:
         axis.set(xticks=x, xlim=(x[0] - 1, x[0] + 1))
-    legend_above(figure, len(x))
+    legend_above([axis], ax is None, len(x))
     return figure
 
 
@@ -139,14 +172,14 @@ def _bands(axis: Any, x: np.ndarray, quantiles: np.ndarray) -> None:
     width = float(np.clip(150 / len(x), 1.2, 9))
     for k, (level, colour) in enumerate(BANDS):
         low, high = quantiles[:, 2 * k], quantiles[:, 2 * k + 1]
-        label = f"{100 * level:.0f} %"
+        label = f"{100 * level:.0f} % interval"
         if bars:
             axis.vlines(x, low, high, color=colour, lw=width, label=label)
         else:
             axis.fill_between(x, low, high, color=colour, lw=0, label=label)
     if bars:
-        style = {"marker": "_", "s": max(width, 2.0) ** 2, "color": "white", "lw": 1.2, "zorder": 3}
-        axis.scatter(x, quantiles[:, -1], **style)
+        style = {"marker": "_", "s": max(width, 2.0) ** 2, "lw": 1.2, "zorder": 3}
+        axis.scatter(x, quantiles[:, -1], color="white", **style)
     else:
         axis.plot(x, quantiles[:, -1], color=BLUE, lw=1.4, label="median")
 
@@ -168,7 +201,7 @@ def _numbers(rows: Sequence[int], total: int) -> np.ndarray:
 
 def _labels(labels: Sequence[str] | None, chosen: np.ndarray, total: int) -> list[str]:
     if labels is None:
-        return [f"row {n}" for n in chosen]
+        return [f"row {n + 1}" for n in chosen]
     if len(labels) == len(chosen):
         return [str(label) for label in labels]
     if len(labels) == total:

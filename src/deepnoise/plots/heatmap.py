@@ -5,21 +5,32 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..estimators.drawn import to_draw
+from ..estimators.table import take
 from ..prediction.mixture import GaussianMixture
+from ..prediction.per_draw import spaced
+from ..prediction.smooth import bandwidths, widened
 from .style import (
     BLUE,
     INK,
     RED,
+    canvas,
     dot_size,
     legend_above,
-    new_figure,
     one_outcome,
     paper_style,
+    region_name,
+    regions,
     vector,
 )
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+MAX_DOTS = 1000
+# Places at which it is found out how much smoothing the densities need.
+SMOOTHED_AT = 12
+MEDIANS, TYPICAL = "other columns at their medians", "others at medians or commonest values"
 
 
 @paper_style
@@ -30,11 +41,21 @@ def density_heatmap(
     X: Any = None,
     y: ArrayLike | None = None,
     coverage: float | None = 0.9,
+    region: str = "central",
     points: int = 300,
     xlabel: str | None = None,
     ylabel: str = "y",
+    ax: Any = None,
+    figsize: tuple[float, float] | None = None,
+    title: str | None = None,
 ) -> "Figure":
     """p(y | x) as a heat map over one feature, with the data as dots.
+
+    Of an estimator of several features this is a slice: the others stay at their medians (most
+    frequent values, if they are not numbers).  Rows do not lie on that slice, so they are moved
+    there: drawn is y less E[y | x] of the row, plus E[y | x] of the slice at its value of the
+    feature.  Axis and legend say so.  Densities are smoothed so far as moves no value of a cdf by
+    more than 0.01.
 
     Parameters
     ----------
@@ -45,13 +66,25 @@ def density_heatmap(
     feature : int or str
         Number or name of the column of X.
     X : array or frame (N, P), optional
-        Rows.  With an estimator the other features are held at their medians (most frequent
-        values, if they are not numbers), so X is needed unless the estimator has one feature.
-        With densities, the feature itself (N,) will do.
+        Rows; needed unless the estimator has one feature.  With densities, the feature itself
+        (N,) will do.
     y : array (N,), optional
-        Outcomes of these rows, drawn as dots.
+        Outcomes of these rows, drawn as dots: at most 1000, evenly spaced.
     coverage : float or None
-        The central interval to outline.
+        Probability of what is outlined.
+    region : {"central", "hdi"}
+        Whether that is the central interval or the highest-density region, which is in several
+        pieces where the density has several modes.
+    xlabel : str, optional
+        Name of the feature.
+    ylabel : str
+        Name of the outcome.
+    ax : axes, optional
+        Where to draw; by default a new figure.
+    figsize : (width, height) in inches, optional
+        Of the new figure.
+    title : str, optional
+        Of the new figure.
     """
     grid = _increasing(x_grid)
     density = one_outcome(_density(model, grid, feature, X), "model")
@@ -59,20 +92,21 @@ def density_heatmap(
         raise ValueError(
             f"x_grid must have one value for each of the {len(density)} densities; got {len(grid)}"
         )
-    dots = _dots(X, y, feature)
+    dots, sliced = _dots(model, X, y, feature)
+    smooth = widened(density, _widths(density, grid))
     levels = _levels(density, None if dots is None else dots[1], points)
-    heights = density.pdf_grid(levels).T
-    figure, axes = new_figure((4.8, 3.4))
-    axis = axes[0, 0]
+    figure, (axis,) = canvas(ax, figsize, title, (4.8, 3.6))
+    heights = smooth.pdf_grid(levels).T
     _draw(figure, axis, grid, levels, heights)
-    _outline(axis, grid, density, coverage)
+    _outline(axis, grid, smooth, coverage, region, (levels, heights))
     if dots is not None:
-        area = dot_size(len(dots[0]))
-        axis.scatter(*dots, s=area, color=INK, alpha=0.75, lw=0, zorder=4, label="data")
+        look = {"s": dot_size(len(dots[0])), "color": INK, "alpha": 0.75, "lw": 0, "zorder": 4}
+        axis.scatter(*dots, label="rows, moved to this slice" if sliced else "data", **look)
     axis.set(xlim=(grid if len(grid) > 1 else _edges(grid))[[0, -1]], ylim=levels[[0, -1]])
     axis.set_ylabel(ylabel)
-    axis.set_xlabel(xlabel or (feature if isinstance(feature, str) else f"feature {feature}"))
-    legend_above(figure, 1 if dots is None else len(dots[0]))
+    name = xlabel or (feature if isinstance(feature, str) else f"feature {feature}")
+    axis.set_xlabel(f"{name}\n({_slice_name(X, feature)})" if sliced else name)
+    legend_above([axis], ax is None, 1 if dots is None else len(dots[0]))
     return figure
 
 
@@ -93,8 +127,19 @@ def profile(X: Any, feature: int | str, grid: np.ndarray) -> Any:
     return type(X)(columns)
 
 
+def _slice_name(X: Any, feature: int | str) -> str:
+    if not hasattr(X, "columns"):
+        return MEDIANS
+    others = set(X.columns) - {_column_name(feature, list(X.columns))}
+    return MEDIANS if all(_numeric(np.asarray(X[name])) for name in others) else TYPICAL
+
+
+def _numeric(values: np.ndarray) -> bool:
+    return np.issubdtype(values.dtype, np.number)
+
+
 def _typical(values: np.ndarray) -> Any:
-    if np.issubdtype(values.dtype, np.number):
+    if _numeric(values):
         return np.median(values)
     # By text, as categories may mix types that have no order.
     texts, first, counts = np.unique(values.astype(str), return_index=True, return_counts=True)
@@ -112,7 +157,13 @@ def _density(model: Any, grid: np.ndarray, feature: int | str, X: Any) -> Any:
         if model.n_features_in_ > 1 or hasattr(model, "feature_names_in_"):
             raise ValueError("X must be given: rows whose medians hold the other features")
         X = np.zeros((1, 1))
-    return model.predict_density(profile(X, feature, grid))
+    return to_draw(model).predict_density(profile(X, feature, grid))
+
+
+def _widths(density: GaussianMixture, grid: np.ndarray) -> np.ndarray:
+    """Sds of the smoothing, which change slowly from one value of the feature to the next."""
+    some = spaced(len(grid), SMOOTHED_AT)
+    return np.interp(grid, grid[some], bandwidths(density[some]))
 
 
 def _draw(figure: Any, axis: Any, grid: np.ndarray, levels: np.ndarray, heights: np.ndarray):
@@ -136,24 +187,50 @@ def _edges(centres: np.ndarray) -> np.ndarray:
     return np.concatenate([centres[:1] - half[:1], centres[:-1] + half, centres[-1:] + half[-1:]])
 
 
-def _outline(axis: Any, grid: np.ndarray, density: GaussianMixture, coverage: float | None) -> None:
+def _outline(
+    axis: Any,
+    grid: np.ndarray,
+    density: GaussianMixture,
+    coverage: float | None,
+    region: str,
+    drawn: tuple[np.ndarray, np.ndarray],
+) -> None:
     mark = {"marker": "o", "ms": 4} if len(grid) == 1 else {}
     axis.plot(grid, density.quantile(0.5), color=RED, label="median", **mark)
-    if coverage is not None:
-        ends = density.interval(coverage)
-        for end, label in ((0, f"{100 * coverage:g} % interval"), (1, None)):
-            axis.plot(grid, ends[:, end], color=BLUE, lw=0.9, ls=(0, (4, 2)), label=label, **mark)
+    if coverage is None:
+        return
+    look = {"color": BLUE, "lw": 0.9, "ls": (0, (4, 2))}
+    found, label = regions(density, coverage, region), region_name(coverage, region)
+    if region == "central" or len(grid) == 1:
+        ends = np.array([(pieces.min(), pieces.max()) for pieces in found])
+        axis.plot(grid, ends[:, 0], label=label, **look, **mark)
+        axis.plot(grid, ends[:, 1], **look, **mark)
+        return
+    # All ends of a highest-density region have the same density.
+    levels, heights = drawn
+    edge = [np.interp(p, levels, column).mean() for p, column in zip(found, heights.T, strict=True)]
+    axis.contour(grid, levels, heights / edge, [1.0], colors=BLUE, linewidths=0.9)
+    axis.plot([], [], label=label, color=BLUE, lw=0.9)
 
 
-def _dots(X: Any, y: ArrayLike | None, feature: int | str) -> tuple[np.ndarray, np.ndarray] | None:
+def _dots(
+    model: Any, X: Any, y: ArrayLike | None, feature: int | str
+) -> tuple[tuple[np.ndarray, np.ndarray] | None, bool]:
+    """Places of the dots, and whether there are other columns, from which they were moved."""
+    sliced = not isinstance(model, GaussianMixture) and model.n_features_in_ > 1
     if y is None or X is None:
-        return None
-    if hasattr(X, "columns"):
-        x = np.asarray(X[_column_name(feature, list(X.columns))], dtype=float)
+        return None, sliced
+    some = spaced(len(X), MAX_DOTS)
+    few, seen = take(X, some), vector(y, len(X), "y")[some]
+    if hasattr(few, "columns"):
+        x = np.asarray(few[_column_name(feature, list(few.columns))], dtype=float)
     else:
-        table = np.asarray(X, dtype=float)
+        table = np.asarray(few, dtype=float)
         x = table if table.ndim == 1 else table[:, _column_number(feature, table.shape[1])]
-    return x, vector(y, len(x), "y")
+    if sliced:
+        own, there = (model.predict_density(rows).mean() for rows in (few, profile(X, feature, x)))
+        seen = seen - own + there
+    return (x, seen), sliced
 
 
 def _column_number(feature: int | str, columns: int) -> int:

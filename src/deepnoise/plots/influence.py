@@ -1,55 +1,125 @@
-"""Which features move the prediction."""
+"""Which columns move the prediction, which way, and which cannot be told from noise."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from .style import BLUE, INK, ORANGE, new_figure, paper_style, vector
+from .style import BLUE, GREY, INK, ORANGE, canvas, legend_above, paper_style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MAX_BARS = 20
+MAX_LEVELS = 8
+NOISE = "not distinguishable from noise"
+
+
+class Line(NamedTuple):
+    """A line of the picture: a column, or (``level`` not None) one of its levels."""
+
+    name: str
+    column: int
+    level: int | None
 
 
 @paper_style
 def influence_bars(
-    influence: Any, scale: ArrayLike | None = None, unit: str | None = None
+    influence: Any,
+    outcome: str = "y",
+    ax: Any = None,
+    figsize: tuple[float, float] | None = None,
+    title: str | None = None,
 ) -> "Figure":
-    """Mean |∂E[y|x]/∂x| and |∂sd[y|x]/∂x| of each feature, with credible intervals.
+    """Size of each column's effect, its direction with a credible interval, and that on the spread.
+
+    Bars are in units of y per standard deviation of the column, the strongest on top.  Small
+    upright lines are the floor: what a column of noise may reach.  Columns that do not pass it are
+    grey.  Of a category, the size is the standard deviation of the prediction
+    over its levels, and the points below it are what each level does, against their average.
 
     Parameters
     ----------
     influence : Influence
         What ``estimator.influence(X)`` returns, of one outcome.
-    scale : array (P,), optional
-        Multiplies: with the standard deviations of the features, ``estimator.units_.x.scale``,
-        features in different units can be compared.
-    unit : str, optional
-        What the bars are per; by default "unit of the feature", or "standard deviation" if scaled.
+    outcome : str
+        Name of y.
+    ax : list of three axes, optional
+        Where to draw; by default a new figure.
+    figsize : (width, height) in inches, optional
+        Of the new figure.
+    title : str, optional
+        Of the new figure.
     """
-    total = len(influence.names)
-    if np.ndim(influence.mean.mean) != 1:
+    on_mean, on_sd = influence.on_mean, influence.on_sd
+    if np.ndim(on_mean.size) != 1:
         raise ValueError("influence must be of one outcome")
-    factor = np.ones(total) if scale is None else vector(scale, total, "scale")
-    order = np.argsort(influence.mean.mean * factor, kind="stable")[-MAX_BARS:]
-    figure, axes = new_figure((5.6, 1.1 + 0.26 * len(order)), 1, 2, sharey=True)
-    parts = ((axes[0, 0], influence.mean, BLUE, "mean"), (axes[0, 1], influence.sd, ORANGE, "sd"))
-    for axis, part, colour, name in parts:
-        mean, low, high = (v[order] * factor[order] for v in (part.mean, part.lower, part.upper))
-        places = np.arange(len(order))
-        axis.barh(places, mean, 0.7, color=colour, alpha=0.75)
-        whiskers = np.maximum([mean - low, high - mean], 0)
-        axis.errorbar(mean, places, xerr=whiskers, fmt="none", ecolor=INK, elinewidth=0.9)
-        axis.set(title=f"on the {name} of y", xlim=(0, None))
+    lines = list(_lines(influence))[::-1]
+    size = (7.4, 1.2 + 0.24 * len(lines))
+    figure, axes = canvas(ax, figsize, title, size, 3, sharey=True)
+    places = np.arange(len(lines))
+    _bars(axes[0], lines, on_mean, BLUE)
+    _directions(axes[1], lines, influence)
+    _bars(axes[2], lines, on_sd, ORANGE)
+    percent = f"{100 * influence.level:g} %"
+    titles = "size, on the mean", f"direction, with {percent} interval", "size, on the sd"
+    for axis, text in zip(axes, titles, strict=True):
+        axis.set_title(text)
         axis.tick_params(axis="y", length=0)
         axis.locator_params(axis="x", nbins=4)
-    axes[0, 0].set(yticks=range(len(order)), ylim=(-0.6, len(order) - 0.4))
-    axes[0, 0].set_yticklabels([_short(influence.names[j]) for j in order])
-    per = unit or ("unit of the feature" if scale is None else "standard deviation")
-    figure.supxlabel(f"mean |change of y| per {per}", fontsize=9)
+        axis.set(yticks=places, ylim=(-0.6, len(lines) - 0.4))
+        axis.tick_params(labelleft=axis is axes[0])
+    axes[1].set_xlabel(f"change of {outcome} when the column changes by one standard deviation")
+    axes[0].set_yticklabels([_short(line.name) for line in lines])
+    legend_above(axes, ax is None)
     return figure
+
+
+def _lines(influence: Any) -> Iterator[Line]:
+    """Columns, the strongest first, each followed by its levels in the order of their effects."""
+    for j in np.argsort(-influence.on_mean.size, kind="stable")[:MAX_BARS]:
+        name = influence.columns[j]
+        yield Line(name, j, None)
+        if name in influence.levels:
+            found = influence.levels[name]
+            most = np.argsort(-np.abs(found.mean.mean), kind="stable")[:MAX_LEVELS]
+            for k in most[np.argsort(-found.mean.mean[most], kind="stable")]:
+                yield Line(f"= {found.names[k]}", j, k)
+
+
+def _bars(axis: Any, lines: list[Line], effects: Any, colour: str) -> None:
+    for noise in (False, True):
+        chosen = [
+            (place, line.column)
+            for place, line in enumerate(lines)
+            if line.level is None and effects.clear[line.column] != noise
+        ]
+        if not chosen:
+            continue
+        places, columns = (np.array(part) for part in zip(*chosen, strict=True))
+        look = {"color": "white", "edgecolor": GREY, "hatch": "////", "label": NOISE, "lw": 0.6}
+        look = look if noise else {"color": colour, "alpha": 0.8}
+        axis.barh(places, effects.size[columns], 0.7, **look)
+        look = {"color": INK, "lw": 1.2, "label": "floor: what noise may reach"}
+        axis.vlines(effects.floor[columns], places - 0.42, places + 0.42, **look)
+    most, floors = effects.size.max(), effects.floor[np.isfinite(effects.floor)]
+    axis.set_xlim(0, 1.08 * max(most, min(floors.max(initial=0), 2 * most)) or 1)
+
+
+def _directions(axis: Any, lines: list[Line], influence: Any) -> None:
+    axis.axvline(0, color=INK, lw=0.7)
+    effects = influence.on_mean
+    for place, (_, j, k) in enumerate(lines):
+        clear = bool(effects.clear[j])
+        band = effects.signed if k is None else influence.levels[influence.columns[j]].mean
+        at = j if k is None else k
+        mean, low, high = (float(v[at]) for v in (band.mean, band.lower, band.upper))
+        if np.isnan(mean):
+            continue
+        colour = BLUE if clear else GREY
+        axis.plot([low, high], [place, place], color=colour, lw=1.6, solid_capstyle="butt")
+        look = {"ms": 4.5, "mec": colour, "mfc": colour if clear else "white"}
+        axis.plot(mean, place, "o" if k is None else "D", **look)
 
 
 def _short(name: str, most: int = 24) -> str:

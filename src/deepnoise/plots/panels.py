@@ -24,7 +24,8 @@ def density_panels(
 
     Parameters
     ----------
-    x_grid, y_grid : arrays (X,), (Y,)
+    x_grid : array (X,)
+    y_grid : array (Y,)
     heights : rows of columns of arrays (X, Y)
     dots : a pair of arrays a column, optional
         Observations, drawn in the first row.

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .style import BLUE, GREY, INK, ORANGE, RED, legend_above, new_figure, paper_style, vector
+from .style import BLUE, GREY, INK, ORANGE, RED, canvas, legend_above, paper_style, vector
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -13,7 +13,14 @@ if TYPE_CHECKING:
 
 @paper_style
 def uncertainty_parts(
-    parts: Any, entropy: Any = None, order: ArrayLike | None = None, xlabel: str | None = None
+    parts: Any,
+    entropy: Any = None,
+    order: ArrayLike | None = None,
+    xlabel: str | None = None,
+    outcome: str = "y",
+    ax: Any = None,
+    figsize: tuple[float, float] | None = None,
+    title: str | None = None,
 ) -> "Figure":
     """Variance of every row by its sources, the paper's bound on it and, if given, the entropy.
 
@@ -27,6 +34,14 @@ def uncertainty_parts(
         Where to put the rows, such as a feature; by default they are ranked by their variance.
     xlabel : str, optional
         Name of what they are ordered by.
+    outcome : str
+        Name of y.
+    ax : list of two axes, three with entropy, optional
+        Where to draw; by default a new figure.
+    figsize : (width, height) in inches, optional
+        Of the new figure.
+    title : str, optional
+        Of the new figure.
     """
     if np.ndim(parts.epistemic) != 1:
         raise ValueError("parts must be of one outcome")
@@ -38,12 +53,14 @@ def uncertainty_parts(
     chosen = np.argsort(place, kind="stable")
     label = xlabel or ("row, by variance" if order is None else "order")
     columns = 2 if entropy is None else 3
-    figure, axes = new_figure((3.0 * columns, 2.7), 1, columns)
-    _variance(axes[0, 0], parts, place, chosen, label)
+    figure, axes = canvas(ax, figsize, title, (3.0 * columns, 2.7), columns)
+    _variance(axes[0], parts, place, chosen, label)
+    axes[0].set_title(f"variance of {outcome}")
     if entropy is not None:
-        _entropy(axes[0, 1], entropy, place, chosen, label)
-    _bounds(axes[0, -1], parts)
-    legend_above(figure)
+        _entropy(axes[1], entropy, place, chosen, label)
+    _bounds(axes[-1], parts)
+    axes[-1].set_xlabel(f"variance of {outcome}")
+    legend_above(axes[:1], ax is None)
     return figure
 
 
@@ -59,7 +76,7 @@ def _variance(axis: Any, parts: Any, place: np.ndarray, chosen: np.ndarray, labe
         colors=[ORANGE, *shades],
         linewidth=0,
     )
-    axis.set(title="variance", xlabel=label, ylim=(0, None))
+    axis.set(xlabel=label, ylim=(0, None))
     axis.margins(x=0)
 
 
@@ -86,5 +103,5 @@ def _bounds(axis: Any, parts: Any) -> None:
     finite = np.isfinite(bound)
     axis.plot(bound[finite], y[finite], "|", color=RED, markersize=11, markeredgewidth=1.6)
     axis.hlines(y[finite], added.mean(axis=0)[finite], bound[finite], color=GREY, linewidth=0.6)
-    axis.set(title="noise (blue) and its bound (red)", xscale="log", xlabel="variance")
+    axis.set(title="noise (blue) and its bound (red)", xscale="log")
     axis.set(yticks=y, yticklabels=names, ylim=(-0.6, len(names) - 0.4))

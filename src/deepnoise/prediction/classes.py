@@ -13,6 +13,8 @@ from .per_draw import DrawDensities
 
 # Layer l of a path uses fold_in(key, l); these numbers are no layer's.
 LAST, OUTCOME = 2**32 - 2, 2**32 - 3
+# Quadrature and differences of cdfs do not tell smaller probabilities apart.
+LEAST = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +61,33 @@ def class_probabilities(
             chosen = (np.asarray(choose(row, variance), float) for row in utilities)
             found = np.stack([p.mean(axis=1) for p in chosen])
             yield rows, found / found.sum(axis=-1, keepdims=True)
+
+
+def log_seen(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """log P(the class that was seen), from (B, ..., C) and labels (B,); (B, ...)."""
+    seen = probabilities[np.arange(len(labels)), ..., labels]
+    return np.log(np.maximum(seen, LEAST))
+
+
+def class_functionals(
+    probabilities: np.ndarray,
+    labels: np.ndarray,
+    classes: list[str],
+    chains: int,
+    rows: list[int],
+) -> dict[str, np.ndarray]:
+    """P(class) of every row, and its log of the class that was seen: name -> (chain, draw).
+
+    From (N, M, C).  Of two classes the second says all.
+    """
+    values = {}
+    for i, n in enumerate(rows):
+        for c in range(1 if len(classes) == 2 else 0, len(classes)):
+            name = f"probability[{n},{classes[c]}]"
+            values[name] = probabilities[i, :, c].reshape(chains, -1)
+    for n, row in zip(rows, log_seen(probabilities, labels), strict=True):
+        values[f"log_probability[{n}]"] = row.reshape(chains, -1)
+    return values
 
 
 def below_cut(distance: np.ndarray, sds: np.ndarray, link: str) -> np.ndarray:

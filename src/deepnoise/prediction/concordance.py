@@ -16,5 +16,5 @@ def concordance(predicted: np.ndarray, time: np.ndarray, event: np.ndarray) -> f
         right += (predicted[later] > predicted[i]).sum()
         right += (predicted[later] == predicted[i]).sum() / 2
     if not pairs:
-        raise ValueError("y: no two times can be compared")
+        raise ValueError("y: no two times can be compared; concordance needs more events")
     return float(right / pairs)

@@ -14,7 +14,7 @@ PROBABILITIES = np.linspace(0.05, 0.95, 19)
 
 @dataclass(frozen=True, eq=False)
 class Band:
-    """Mean across posterior draws, and the ends of the central credible interval."""
+    """Mean over the posterior draws, and lower and upper end of the central credible interval."""
 
     mean: np.ndarray
     lower: np.ndarray
@@ -23,9 +23,20 @@ class Band:
 
 @dataclass(frozen=True, eq=False)
 class DensityBands:
-    """Bands of the density and cdf on ``grid``, (N, G), and of quantiles, (N, K).
+    """Credible bands of each row; with Q > 1 outcomes, of the marginals, with a last axis Q.
 
-    With Q > 1 outcomes all of them are of the marginals and carry a last axis Q.
+    Attributes
+    ----------
+    grid : array (G,)
+    probabilities : array (K,)
+    level : float
+        Posterior probability of a band at each point.
+    pdf : Band
+        Of the density on ``grid``, (N, G).
+    cdf : Band
+        Of the cumulative distribution function on ``grid``, (N, G).
+    quantile : Band
+        Of the quantiles at ``probabilities``, (N, K).
     """
 
     grid: np.ndarray
@@ -48,20 +59,36 @@ def above(densities: DrawDensities, c: ArrayLike, level: float) -> Band:
     return joined(parts, densities.n_outcomes)
 
 
+def above_each(densities: DrawDensities, grid: ArrayLike, level: float) -> Band:
+    """P(y >= g | x, Θ) across draws for every g of a grid (G,), of one outcome; (N, G)."""
+    check_level(level)
+    points, sds = _grid(grid, 1)[:, 0], _sds(densities)[..., 0]
+    parts = []
+    for _, means in densities.blocks(len(points)):
+        above = [ndtr((means[..., 0] - point) / sds).mean(axis=2) for point in points]
+        parts.append(band(densities, np.stack(above, axis=-1), level))
+    return joined(parts, outcomes=2)
+
+
 def bands(
     densities: DrawDensities,
     grid: ArrayLike,
     level: float,
     probabilities: ArrayLike = PROBABILITIES,
+    widen: ArrayLike = 0.0,
 ) -> DensityBands:
-    """Bands of pdf, cdf and quantile function across draws."""
+    """Bands of pdf, cdf and quantile function across draws.
+
+    They are of y and independent normal noise of standard deviations ``widen`` (N,).
+    """
     check_level(level)
     points, probabilities = _grid(grid, densities.n_outcomes), np.asarray(probabilities, float)
     if probabilities.ndim != 1 or not ((probabilities > 0) & (probabilities < 1)).all():
         raise ValueError("probabilities must be a list of numbers between 0 and 1")
-    sds = _sds(densities)
+    own, extra = _sds(densities), np.broadcast_to(np.asarray(widen, float), len(densities.x))
     parts: tuple[list[Band], ...] = ([], [], [])
-    for _, means in densities.blocks(len(points) + len(probabilities)):
+    for rows, means in densities.blocks(len(points) + len(probabilities)):
+        sds = np.hypot(own, extra[rows, None, None, None])
         values = (*_on_grid(means, sds, points), _quantiles(means, sds, probabilities))
         for part, value in zip(parts, values, strict=True):
             part.append(band(densities, value, level))
@@ -76,7 +103,7 @@ def _on_grid(means, sds, points) -> tuple[np.ndarray, np.ndarray]:
     pdf, cdf = np.empty(shape), np.empty(shape)
     for g, point in enumerate(points):
         z = (point - means) / sds
-        pdf[:, :, g] = np.mean(np.exp(-(z**2) / 2), axis=2) / (sds[:, 0] * np.sqrt(2 * np.pi))
+        pdf[:, :, g] = np.mean(np.exp(-(z**2) / 2), axis=2) / (sds[:, :, 0] * np.sqrt(2 * np.pi))
         cdf[:, :, g] = ndtr(z).mean(axis=2)
     return pdf, cdf
 
@@ -86,7 +113,7 @@ def _quantiles(means, sds, probabilities) -> np.ndarray:
     rows, draws, paths, outcomes = means.shape
     found = []
     for q in range(outcomes):
-        variances = np.broadcast_to(sds[:, :, q] ** 2, (rows, draws, paths))
+        variances = np.broadcast_to(sds[..., q] ** 2, (rows, draws, paths))
         mixture = GaussianMixture.of(
             means[..., q].reshape(-1, paths, 1), variances.reshape(-1, paths, 1, 1)
         )
@@ -127,7 +154,10 @@ def _per_row(c: ArrayLike, rows: int, outcomes: int) -> np.ndarray:
     try:
         return np.broadcast_to(given, (rows, outcomes))
     except ValueError:
-        raise ValueError(f"c must fit {(rows, outcomes)} (rows, outcomes); got {c.shape}") from None
+        raise ValueError(
+            f"c must fit {(rows, outcomes)} (rows, outcomes), or be [[c1, c2]] for several "
+            f"thresholds of one outcome; got {c.shape}"
+        ) from None
 
 
 def _grid(grid: ArrayLike, outcomes: int) -> np.ndarray:

@@ -12,11 +12,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..inference import notebook
 from ..model.activation import PiecewiseLinear
 from ..model.bounds import layer_bounds
 from ..model.marginal import path_noises
 from ..model.network import Theta, pre_activation
 from .mixture_math import padded
+from .parts import variance_table
 from .per_draw import DrawDensities, as_float64, row_blocks
 
 
@@ -37,6 +39,12 @@ class VarianceParts:
     shares: np.ndarray
     sources: tuple[str, ...]
     bounds: np.ndarray
+
+    def __repr__(self) -> str:
+        return notebook.lines(*variance_table(self))
+
+    def _repr_html_(self) -> str:
+        return notebook.table(*variance_table(self))
 
 
 def decompose(densities: DrawDensities) -> VarianceParts:
@@ -82,7 +90,7 @@ def mean_bounds(densities: DrawDensities) -> np.ndarray:
 
 @partial(jax.jit, static_argnums=1)
 def bounds_of_draws(draws: Theta, h: PiecewiseLinear) -> jax.Array:
-    """(M, L + 1); one draw after the other, see docs/architecture.md on LAPACK."""
+    """(M, L + 1); one draw after the other, see docs/contributing/architecture.md on LAPACK."""
     return jax.lax.map(lambda theta: layer_bounds(theta, h), draws)
 
 

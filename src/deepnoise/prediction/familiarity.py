@@ -10,7 +10,7 @@ from ..model.covariates import InputLaw
 
 @dataclass(frozen=True, eq=False)
 class Familiarity:
-    """Of every row, (N,): log density of its observed inputs, and how usual that is.
+    """How much each row resembles the training rows: (N,) each.
 
     ``tail`` is the probability of an input that lies further out, in Mahalanobis distance: near 0
     for a row unlike the training data.

@@ -1,5 +1,6 @@
 """Scalars of the predictive law, one for every draw: what convergence is judged on."""
 
+import re
 from dataclasses import replace
 
 import jax
@@ -13,6 +14,20 @@ from .per_draw import DrawDensities, spaced, thinned_chains
 LOG_2PI = float(np.log(2 * np.pi))
 LIKELIHOOD_PATHS = 512
 STACKING_ROWS, STACKING_DRAWS = 2000, 25
+NAME = re.compile(r"(mean|sd|log_density|probability|log_probability)\[(\d+)(?:,(.+))?\]", re.S)
+
+
+def in_words(name: str) -> str:
+    """Rows as people count them, from 1: "mean[7]" is "mean, row 8"."""
+    found = NAME.fullmatch(name)
+    if found is None:
+        return name
+    kind, row, part = found.groups()
+    if kind == "probability":
+        said = f"P({part})"
+    else:
+        said = kind.replace("_", " ") + (f" of outcome {int(part) + 1}" if part else "")
+    return f"{said}, row {int(row) + 1}"
 
 
 def moments(densities: DrawDensities) -> tuple[np.ndarray, np.ndarray]:

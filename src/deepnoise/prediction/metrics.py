@@ -34,17 +34,36 @@ def nll(density: GaussianMixture, y: ArrayLike) -> float:
 
 def nll_seen(density: GaussianMixture, y: ArrayLike | Window) -> float:
     """-mean log p(y|x), with the mass of a window where y is only known to lie in it."""
+    return -float(np.mean(log_scores(density, y)))
+
+
+def log_scores(density: GaussianMixture, y: ArrayLike | Window) -> np.ndarray:
+    """log p(y|x) of every row, or the log mass of its window; (N,)."""
     if not isinstance(y, Window):
-        return nll(density, y)
+        return density.log_prob(_outcomes(density, y))
     exact = (y.lower == y.upper).reshape(len(density), -1)
     if density.n_outcomes == 1:
         seen, lower, upper = exact[:, 0], y.lower.ravel(), y.upper.ravel()
         values = density.log_prob(np.where(seen, lower, 0.0))
         mass = density.log_mass(np.where(seen, -np.inf, lower), np.where(seen, np.inf, upper))
-        return -float(np.mean(np.where(seen, values, mass)))
+        return np.where(seen, values, mass)
     if not exact.all():
-        raise ValueError("y: several outcomes can be scored only where all of them were seen")
-    return nll(density, y.lower)
+        raise ValueError(
+            "y: with several outcomes, every row must have exact values of all of them"
+        )
+    return density.log_prob(_outcomes(density, y.lower))
+
+
+def pit_seen(density: GaussianMixture, y: ArrayLike | Window, seed: int = 0) -> np.ndarray:
+    """F(y|x), at a random place within its window where y is only known to lie in it; (N,).
+
+    So it is uniform on (0, 1) if the densities are right, and windows do not depend on the outcome
+    given x.  The same seed gives the same places.
+    """
+    if not isinstance(y, Window):
+        return pit(density, y)
+    low, high = (density.cdf(end.ravel()) for end in (y.lower, y.upper))
+    return low + np.random.default_rng(seed).random(len(low)) * (high - low)
 
 
 def crps(density: GaussianMixture, y: ArrayLike) -> float:
@@ -62,6 +81,30 @@ def coverage(density: GaussianMixture, y: ArrayLike, level: float = 0.95) -> flo
     if not 0 < level <= 1:
         raise ValueError(f"level must be between 0 and 1; got {level}")
     return float(np.mean(np.abs(2 * pit(density, y) - 1) <= level))
+
+
+def coverages_seen(
+    density: GaussianMixture, y: ArrayLike | Window, levels: Sequence[float]
+) -> list[float]:
+    """Shares of outcomes inside their central intervals, where some are known to a window only.
+
+    Of these counts the share of the window's mass inside: so densities that are right have the
+    level on average, also among censored outcomes.  Missing ones, known to lie nowhere, are left
+    out.
+    """
+    if not isinstance(y, Window):
+        off_centre = np.abs(2 * pit(density, y) - 1)
+        return [float(np.mean(off_centre <= level)) for level in levels]
+    ends = (np.reshape(end, (len(density), -1)) for end in (y.lower, y.upper))
+    low, high = (density.cdf(end) for end in ends)
+    mass, found = high - low, []
+    for level in levels:
+        tail = (1 - level) / 2
+        inside = np.clip(np.minimum(high, 1 - tail) - np.maximum(low, tail), 0, None)
+        point = (low >= tail) & (high <= 1 - tail)
+        share = np.where(mass > 0, inside / np.where(mass > 0, mass, 1), point)
+        found.append(float(np.mean(share[mass < 1])))
+    return found
 
 
 def wepi(density: GaussianMixture, y: ArrayLike, level: float = 0.95) -> float:

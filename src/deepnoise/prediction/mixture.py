@@ -9,26 +9,14 @@ faster there (see ``mixture_math``).  Inputs and outputs are numpy float64.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
-import jax
 import numpy as np
 from numpy.typing import ArrayLike
 
+from . import mixture_components
 from . import mixture_math as kernels
-from .mixture_components import (
-    Components,
-    Read,
-    Stored,
-    as_components,
-    check,
-    check_coverage,
-    generator,
-    join,
-    per_row,
-    read_affine,
-    read_marginal,
-    read_rows,
-)
+from .mixture_components import Components, Read, Stored
 from .mixture_conditional import observed, read_conditional
 from .mixture_crps import crps
 from .mixture_hdi import NODES, hdi
@@ -41,15 +29,27 @@ BLOCK_VALUES = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class GaussianMixture:
-    """p(y | x_n) = Σ_c w_nc N(y; m_nc, V_nc) for rows n = 1..N, y in R^Q.
+    """Predictive densities of N rows, each a mixture of C normal components over Q outcomes.
 
-    Build it with :meth:`of` from arrays or :meth:`from_blocks` from a function.  With one outcome,
-    results are (N, ...).  With Q > 1 they carry a last axis Q, one marginal each, except that
-    densities are joint.  Per-row arguments are (N,) for one outcome and (N, Q) for more; anything
-    that broadcasts to that, such as a number, will do.
+    The density of row n is p(y | x_n) = Σ_c w_nc N(y; m_nc, V_nc).  Estimators return this type
+    from ``predict_density``.  To build one yourself, use :meth:`of` with arrays or
+    :meth:`from_blocks` with a function.
+
+    With one outcome, results have the shape (N, ...).  With Q > 1 outcomes they have a last axis
+    Q, one marginal each; densities are joint.  Arguments with one value per row are (N,), or
+    (N, Q) for several outcomes; anything that broadcasts to that, such as a number, will do.
+
+    Attributes
+    ----------
+    n_rows : int
+    n_outcomes : int
+    n_components : int
+    read : function (start, stop) -> Components
+        The components of rows start..stop-1.
 
     Examples
     --------
+    >>> from deepnoise import GaussianMixture
     >>> density = GaussianMixture.of(means=[[[-1.0], [1.0]]], covs=[[[[0.25]], [[0.25]]]])
     >>> density.quantile([0.1, 0.8]).round(3)
     array([[-1.421,  1.127]])
@@ -66,33 +66,56 @@ class GaussianMixture:
     def of(
         cls, means: ArrayLike, covs: ArrayLike, weights: ArrayLike | None = None
     ) -> "GaussianMixture":
-        """A mixture from arrays, checked.
+        """Build a mixture from arrays, and check them.
 
         Parameters
         ----------
-        means : (N, C, Q)
-        covs : (N, C, Q, Q), or (1, C, Q, Q) where all rows share them
-        weights : (N, C) or (1, C), equal by default
+        means : array (N, C, Q)
+        covs : array (N, C, Q, Q), or (1, C, Q, Q) where all rows share them
+            Positive definite covariance matrices.
+        weights : array (N, C) or (1, C), optional
+            Probabilities of the components; equal by default.
+
+        Returns
+        -------
+        GaussianMixture
+
+        Examples
+        --------
+        >>> from deepnoise import GaussianMixture
+        >>> density = GaussianMixture.of([[[0.0], [4.0]]], [[[[1.0]], [[1.0]]]], [[0.75, 0.25]])
+        >>> density.mean()
+        array([1.])
         """
-        parts = as_components(means, covs, weights)
+        parts = mixture_components.as_components(means, covs, weights)
         rows, components, outcomes = parts.means.shape
         mixture = cls(rows, outcomes, components, Stored(parts))
         for start, stop in mixture._spans():
-            check(mixture.read(start, stop), stop - start, components, outcomes)
+            mixture_components.check(mixture.read(start, stop), stop - start, components, outcomes)
         return mixture
 
     @classmethod
     def from_blocks(
         cls, n_rows: int, n_outcomes: int, n_components: int, read: Read
     ) -> "GaussianMixture":
-        """A mixture whose components are made when wanted.
+        """Build a mixture whose components are computed when they are needed.
 
         Parameters
         ----------
+        n_rows : int
+            Number of rows N.
+        n_outcomes : int
+            Number of outcomes Q.
+        n_components : int
+            Number of components C of every row.
         read : function (start, stop) -> Components
             The components of rows start..stop-1, as in :meth:`of`.  Most methods ask for every row
-            once, so it should be cheap, give the same answer every time, and not let a row's
-            components depend on the rows asked for with it.
+            once, so it should be cheap and give the same answer every time.  The components
+            of a row must not depend on the other rows of the block.
+
+        Returns
+        -------
+        GaussianMixture
         """
         if min(n_rows, n_outcomes, n_components) < 1:
             raise ValueError(
@@ -108,96 +131,222 @@ class GaussianMixture:
         return mixture_html(self)
 
     def __getitem__(self, rows) -> "GaussianMixture":
-        """The mixture of some rows: a number, a slice, an integer array or a boolean mask."""
+        """Return the mixture of some rows: a number, a slice, an integer array or a mask."""
         rows = np.atleast_1d(np.arange(self.n_rows)[rows])
         if len(rows) == 0:
             raise ValueError("rows must select at least one row")
-        read: Read = partial(read_rows, self.read, rows)
+        read: Read = partial(mixture_components.read_rows, self.read, rows)
         if isinstance(self.read, Stored):
             read = Stored(self.read.parts.take(rows))
         return GaussianMixture(len(rows), self.n_outcomes, self.n_components, read)
 
     def components(self) -> Components:
-        """All weights, means and covariances at once, in memory."""
+        """Return all weights (N, C), means (N, C, Q) and covariances (N, C, Q, Q) in memory."""
         spans = list(self._spans())
-        return join([self._block(*span) for span in spans], [stop - start for start, stop in spans])
+        return mixture_components.join(
+            [self._block(*span) for span in spans], [stop - start for start, stop in spans]
+        )
 
     def marginal(self, outcome: int) -> "GaussianMixture":
-        """The mixture of one outcome."""
+        """Return the mixture of one outcome.
+
+        Parameters
+        ----------
+        outcome : int
+            Its number, from 0.
+        """
         outcome = range(self.n_outcomes)[outcome]
-        read = partial(read_marginal, self.read, outcome)
+        read = partial(mixture_components.read_marginal, self.read, outcome)
         return GaussianMixture(self.n_rows, 1, self.n_components, read)
 
     def conditional(self, given: Mapping[int, ArrayLike]) -> "GaussianMixture":
-        """The mixture of the other outcomes, in their order, once some are known.
+        """Return the mixture of the other outcomes, in their order, once some are known.
 
-        ``given`` maps each known outcome to its value, a number or one a row.  Components keep the
-        weight with which they foretold it: w_c N(y_A; m_cA, V_cAA), renormalised.
+        Parameters
+        ----------
+        given : dict of int to number or array (N,)
+            Values of the known outcomes, by their number from 0.  Every component is weighted by
+            the density that it gave to them: w_c N(y_A; m_cA, V_cAA), renormalised.
+
+        Returns
+        -------
+        GaussianMixture
+
+        Examples
+        --------
+        >>> from deepnoise import GaussianMixture
+        >>> pair = GaussianMixture.of(means=[[[0.0, 0.0]]], covs=[[[[1.0, 0.5], [0.5, 1.0]]]])
+        >>> pair.conditional({0: 2.0}).mean()
+        array([1.])
         """
         known = observed(given, self.n_rows, self.n_outcomes)
         read = partial(read_conditional, self.read, known)
         return GaussianMixture(self.n_rows, self.n_outcomes - len(known), self.n_components, read)
 
     def affine(self, scale: ArrayLike, shift: ArrayLike) -> "GaussianMixture":
-        """The mixture of scale · y + shift; each a number, or one an outcome; scale not zero."""
+        """Return the mixture of scale · y + shift.
+
+        Parameters
+        ----------
+        scale : number or array (Q,)
+            Not zero.
+        shift : number or array (Q,)
+        """
         scale, shift = (
             np.broadcast_to(np.asarray(part, dtype=float), (self.n_outcomes,))
             for part in (scale, shift)
         )
         if not (np.isfinite(scale) & (scale != 0)).all() or not np.isfinite(shift).all():
-            raise ValueError(f"scale must be non-zero, both finite; got {scale} and shift {shift}")
-        read = partial(read_affine, self.read, scale, shift)
+            raise ValueError(
+                f"scale must be finite and not zero, and shift finite; got {scale} and {shift}"
+            )
+        read = partial(mixture_components.read_affine, self.read, scale, shift)
         return GaussianMixture(self.n_rows, self.n_outcomes, self.n_components, read)
 
     def log_prob(self, y: ArrayLike) -> np.ndarray:
-        """Log density at each row's y, joint over outcomes; (N,)."""
+        """Return the log density of each row at its own y.
+
+        Parameters
+        ----------
+        y : array (N,), or (N, Q) for several outcomes
+            One value per row; a single number serves for all rows.
+
+        Returns
+        -------
+        array (N,)
+            Joint over the outcomes.
+
+        Examples
+        --------
+        >>> from deepnoise import GaussianMixture
+        >>> normal = GaussianMixture.of(means=[[[0.0]]], covs=[[[[1.0]]]])
+        >>> normal.log_prob([0.0]).round(3)
+        array([-0.919])
+        """
         y = self._per_row(y, "y")
         return self._joint(
             lambda law, rows: evaluate(kernels.log_density, law, y[rows, None])[:, 0]
         )
 
     def pdf(self, y: ArrayLike) -> np.ndarray:
-        """Density at each row's y, joint over outcomes; (N,)."""
+        """Return the density of each row at its own y, the exponential of :meth:`log_prob`.
+
+        Parameters
+        ----------
+        y : array (N,), or (N, Q) for several outcomes
+        """
         return np.exp(self.log_prob(y))
 
     def log_prob_grid(self, grid: ArrayLike) -> np.ndarray:
-        """Log density of every row at every point of a grid, (G,) or for Q > 1 (G, Q); (N, G)."""
+        """Return the log density of every row at every point of a grid, (N, G).
+
+        Parameters
+        ----------
+        grid : array (G,), or (G, Q) for several outcomes
+        """
         grid = np.asarray(grid, dtype=float).reshape(-1, self.n_outcomes)
         return self._joint(lambda law, _: evaluate(kernels.log_density, law, grid[None]), grid.size)
 
     def pdf_grid(self, grid: ArrayLike) -> np.ndarray:
-        """Density of every row at every point of a grid; see :meth:`log_prob_grid`."""
+        """Return the density of every row at every point of a grid, (N, G).
+
+        Parameters
+        ----------
+        grid : array (G,), or (G, Q) for several outcomes
+        """
         return np.exp(self.log_prob_grid(grid))
 
     def cdf(self, y: ArrayLike) -> np.ndarray:
-        """P(Y <= y) at each row's y; (N,)."""
+        """Return P(Y <= y) of each row at its own y, (N,).
+
+        Parameters
+        ----------
+        y : array (N,), or (N, Q) for several outcomes
+        """
         return self._at(kernels.cdf, self._per_row(y, "y"))
 
     def cdf_grid(self, grid: ArrayLike) -> np.ndarray:
-        """P(Y <= g) of every row at every point of a grid (G,); (N, G)."""
-        grid = np.asarray(grid, dtype=float).ravel()
-        return self._each(lambda law, *_: evaluate(kernels.cdf, law, grid[None]), grid.size)
+        """Return P(Y <= g) of every row at every point g of a grid, (N, G).
+
+        Parameters
+        ----------
+        grid : array (G,)
+        """
+        return self._on(kernels.cdf, grid)
 
     def probability_above(self, threshold: ArrayLike) -> np.ndarray:
-        """P(Y >= threshold), accurate also where it is tiny; (N,)."""
+        """Return P(Y >= threshold) of each row, (N,), accurate also where it is tiny.
+
+        Parameters
+        ----------
+        threshold : number, or array (N,) with one threshold per row
+
+        Examples
+        --------
+        >>> from deepnoise import GaussianMixture
+        >>> normal = GaussianMixture.of(means=[[[0.0]]], covs=[[[[1.0]]]])
+        >>> normal.probability_above(1.96).round(3)
+        array([0.025])
+        """
         return self._at(kernels.survival, self._per_row(threshold, "threshold"))
 
+    def probability_above_grid(self, grid: ArrayLike) -> np.ndarray:
+        """Return P(Y >= g) of every row at every point g of a grid, (N, G).
+
+        Parameters
+        ----------
+        grid : array (G,)
+        """
+        return self._on(kernels.survival, grid)
+
     def log_mass(self, low: ArrayLike, high: ArrayLike) -> np.ndarray:
-        """log P(low <= Y <= high), accurate where that underflows; ends may be infinite; (N,)."""
+        """Return log P(low <= Y <= high), (N,), accurate also where the probability underflows.
+
+        Parameters
+        ----------
+        low : number or array (N,)
+            May be -inf.
+        high : number or array (N,)
+            May be inf.
+        """
         ends = np.stack([self._per_row(low, "low"), self._per_row(high, "high")], -1)
         if (ends[..., 0] > ends[..., 1]).any():
             raise ValueError("low must not exceed high")
         return self._at(kernels.log_mass, ends)
 
     def probability_between(self, low: ArrayLike, high: ArrayLike) -> np.ndarray:
-        """P(low <= Y <= high); (N,)."""
+        """Return P(low <= Y <= high) of each row, (N,).
+
+        Parameters
+        ----------
+        low : number or array (N,)
+            May be -inf.
+        high : number or array (N,)
+            May be inf.
+        """
         return np.exp(self.log_mass(low, high))
 
     def quantile(self, levels: ArrayLike) -> np.ndarray:
-        """Quantiles at a level in [0, 1], (N,), or at M of them, (N, M).
+        """Return quantiles of each row.
 
-        |F(q) - p| <= 1e-11 min(p, 1 - p), unless q is already known to 1e-11 of the narrowest
-        component's sd, or to rounding.
+        They satisfy |F(q) - p| <= 1e-11 min(p, 1 - p), unless q is already known to 1e-11 of the
+        narrowest component's standard deviation, or to rounding.
+
+        Parameters
+        ----------
+        levels : number or array (M,)
+            Probabilities from 0 to 1.
+
+        Returns
+        -------
+        array (N,) for one level, (N, M) for M levels
+
+        Examples
+        --------
+        >>> from deepnoise import GaussianMixture
+        >>> normal = GaussianMixture.of(means=[[[0.0]]], covs=[[[[1.0]]]])
+        >>> normal.quantile([0.05, 0.95]).round(2)
+        array([[-1.64,  1.64]])
         """
         levels = np.asarray(levels, dtype=float)
         if levels.ndim > 1 or not ((levels >= 0) & (levels <= 1)).all():
@@ -207,42 +356,82 @@ class GaussianMixture:
         return found if levels.ndim else found[:, 0]
 
     def interval(self, coverage: float) -> np.ndarray:
-        """Ends of the central interval, the quantiles at (1 ± coverage) / 2; (N, 2)."""
-        check_coverage(coverage, most=1.0)
+        """Return the central interval of each row, (N, 2): quantiles at (1 ± coverage) / 2.
+
+        Parameters
+        ----------
+        coverage : float
+            Probability of the interval.
+        """
+        mixture_components.check_coverage(coverage, most=1.0)
         return self.quantile([(1 - coverage) / 2, (1 + coverage) / 2])
 
     def hdi(self, coverage: float) -> list:
-        """Highest-density region of every row: its mass is the coverage to 1e-9.
+        """Return the highest-density region of each row.
 
-        A list of N arrays (k, 2), the ends of k disjoint intervals in order; k > 1 where the
-        density has well separated modes.  For Q > 1 each item is a list of Q such arrays.
+        Parameters
+        ----------
+        coverage : float
+            Probability of the region, met to 1e-9.
+
+        Returns
+        -------
+        list of N arrays (k, 2)
+            Ends of k disjoint intervals in order; k > 1 where the density has well separated
+            modes.  With Q > 1 outcomes each item is a list of Q such arrays.
+
+        Examples
+        --------
+        >>> from deepnoise import GaussianMixture
+        >>> two = GaussianMixture.of(means=[[[-1.0], [1.0]]], covs=[[[[0.25]], [[0.25]]]])
+        >>> [region.round(2).tolist() for region in two.hdi(0.8)]
+        [[[-1.62, -0.35], [0.35, 1.62]]]
         """
-        check_coverage(coverage, most=np.nextafter(1.0, 0.0))
+        mixture_components.check_coverage(coverage, most=np.nextafter(1.0, 0.0))
         regions = []
         for _, laws in self._laws(NODES):
             regions += zip(*(hdi(law, coverage) for law in laws), strict=True)
         return [region[0] if self.n_outcomes == 1 else list(region) for region in regions]
 
     def crps(self, y: ArrayLike) -> np.ndarray:
-        """CRPS, E|Y - y| - E|Y - Y'| / 2, exact to 1e-9 of the spread; (N,)."""
+        """Return the continuous ranked probability score of each row at its own y, (N,).
+
+        It is E|Y - y| - E|Y - Y'| / 2, exact to 1e-9 of the spread; smaller is better.
+
+        Parameters
+        ----------
+        y : array (N,), or (N, Q) for several outcomes
+        """
         y = self._per_row(y, "y")
         return self._each(lambda law, rows, q: crps(law, y[rows, q]))
 
     def mean(self) -> np.ndarray:
-        """Σ_c w_c m_c; (N,)."""
+        """Return the mean Σ_c w_c m_c of each row, (N,)."""
         return self._squeeze(np.concatenate([block.mean() for _, block in self._blocks()]))
 
     def cov(self) -> np.ndarray:
-        """Covariance matrices Σ_c w_c (V_c + (m_c - m)(m_c - m)ᵀ); (N, Q, Q)."""
+        """Return covariance matrices Σ_c w_c (V_c + (m_c - m)(m_c - m)ᵀ), (N, Q, Q)."""
         return np.concatenate([block.cov() for _, block in self._blocks()])
 
     def var(self) -> np.ndarray:
-        """Variances; (N,)."""
+        """Return the variance of each row, (N,)."""
         return self._squeeze(np.diagonal(self.cov(), axis1=1, axis2=2).copy())
 
-    def sample(self, key_or_seed: int | jax.Array, n: int) -> np.ndarray:
-        """n independent draws a row; (N, n), or (N, n, Q) for more outcomes than one."""
-        rng = generator(key_or_seed)
+    def sample(self, n: int = 1, random_state: Any = None) -> np.ndarray:
+        """Draw n independent outcomes for each row.
+
+        Parameters
+        ----------
+        n : int
+            Draws per row.
+        random_state : int, numpy generator or JAX key, optional
+            Without it every call draws anew.
+
+        Returns
+        -------
+        array (N, n), or (N, n, Q) for several outcomes
+        """
+        rng = mixture_components.generator(random_state)
         u = rng.random((self.n_rows, n))
         draws = rng.standard_normal((self.n_rows, n, self.n_outcomes))
         for rows, block in self._blocks(n * self.n_outcomes**2):
@@ -261,7 +450,7 @@ class GaussianMixture:
         if isinstance(self.read, Stored):
             return block
         block = Components(*(np.asarray(part, dtype=float) for part in block))
-        return check(block, stop - start, self.n_components, self.n_outcomes)
+        return mixture_components.check(block, stop - start, self.n_components, self.n_outcomes)
 
     def _blocks(self, width: int = 1) -> Iterator[tuple[slice, Components]]:
         for start, stop in self._spans(width):
@@ -283,6 +472,10 @@ class GaussianMixture:
     def _at(self, kernel: Callable, points: np.ndarray) -> np.ndarray:
         return self._each(lambda law, rows, q: evaluate(kernel, law, points[rows, None, q])[:, 0])
 
+    def _on(self, kernel: Callable, grid: ArrayLike) -> np.ndarray:
+        points = np.asarray(grid, dtype=float).reshape(1, -1)
+        return self._each(lambda law, *_: evaluate(kernel, law, points), points.size)
+
     def _joint(self, function: Callable, width: int = 1) -> np.ndarray:
         """function(joint law, rows) of every block."""
         return np.concatenate(
@@ -293,4 +486,4 @@ class GaussianMixture:
         return values[..., 0] if self.n_outcomes == 1 else values
 
     def _per_row(self, values: ArrayLike, name: str) -> np.ndarray:
-        return per_row(values, name, self.n_rows, self.n_outcomes)
+        return mixture_components.per_row(values, name, self.n_rows, self.n_outcomes)

@@ -2,13 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .mixture_math import JointLaw, Law, choose
+
+# 128 MB: all of a table of 2,000 rows and 8,000 components.
+KEPT_VALUES = 1 << 24
 
 
 class Components(NamedTuple):
@@ -51,13 +54,15 @@ class Components(NamedTuple):
         return self.means[row, chosen] + np.einsum("bnpq,bnq->bnp", factors, z)
 
 
-def generator(key_or_seed: int | jax.Array) -> np.random.Generator:
-    """numpy's generator, seeded by a number or a JAX key."""
-    if not isinstance(key_or_seed, jax.Array):
-        return np.random.default_rng(key_or_seed)
-    if jax.dtypes.issubdtype(key_or_seed.dtype, jax.dtypes.prng_key):
-        key_or_seed = jax.random.key_data(key_or_seed)
-    return np.random.default_rng(np.asarray(key_or_seed).ravel())
+def generator(random_state: Any) -> np.random.Generator:
+    """numpy's generator from a seed, a generator of numpy's (old or new), a JAX key or None."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31 - 1))
+    if not isinstance(random_state, jax.Array):
+        return np.random.default_rng(random_state)
+    if jax.dtypes.issubdtype(random_state.dtype, jax.dtypes.prng_key):
+        random_state = jax.random.key_data(random_state)
+    return np.random.default_rng(np.asarray(random_state).ravel())
 
 
 Read = Callable[[int, int], Components]
@@ -73,12 +78,31 @@ class Stored:
         return Components(*(part if len(part) == 1 else part[start:stop] for part in self.parts))
 
 
+class Remembered:
+    """Reads as ``read`` does, and keeps blocks of up to ``KEPT_VALUES`` means: those rows are not
+    computed again.
+    """
+
+    def __init__(self, read: Read):
+        self.read = read
+        self.kept: dict[int, Components] = {}
+
+    def __call__(self, start: int, stop: int) -> Components:
+        for first, parts in self.kept.items():
+            if first <= start and stop <= first + len(parts.means):
+                return Stored(parts)(start - first, stop - first)
+        parts = self.read(start, stop)
+        if sum(old.means.size for old in self.kept.values()) + parts.means.size <= KEPT_VALUES:
+            self.kept[start] = parts
+        return parts
+
+
 def as_components(means: ArrayLike, covs: ArrayLike, weights: ArrayLike | None) -> Components:
     """float64 arrays of the right number of axes; equal weights if none are given."""
     means, covs = (np.asarray(part, dtype=np.float64) for part in (means, covs))
     if means.ndim != 3 or 0 in means.shape:
         raise ValueError(
-            f"means must be (rows, components, outcomes), none zero; got {means.shape}"
+            f"means must be (rows, components, outcomes), none of them zero; got {means.shape}"
         )
     count = means.shape[1]
     given = np.full((1, count), 1 / count) if weights is None else np.asarray(weights, np.float64)

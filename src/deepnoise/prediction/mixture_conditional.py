@@ -26,7 +26,7 @@ def observed(given: Mapping[int, ArrayLike], rows: int, outcomes: int) -> dict[i
         if not np.isfinite(known[place]).all():
             raise ValueError(f"{name} must be finite")
     if len(known) == outcomes:
-        raise ValueError(f"given must leave an outcome open; it has all {outcomes}")
+        raise ValueError(f"given must leave out at least one outcome; it has all {outcomes}")
     return known
 
 

@@ -15,6 +15,7 @@ from ..model.covariates import InputLaw, fill
 from ..model.marginal import last_covariance, path_means
 from ..model.network import Theta
 from .mixture import Components, GaussianMixture
+from .mixture_components import Remembered
 from .mixture_math import padded
 
 DRAWS_A_BLOCK = 128
@@ -40,7 +41,9 @@ def predictive(
     M, Q = draws.gamma[-1].shape
     gaps = bool(np.isnan(x).any())
     if gaps and inputs is None:
-        raise ValueError("x holds NaN, and there is no law of the inputs to draw them from")
+        raise ValueError(
+            "x holds NaN, but there is no distribution of inputs to draw missing values from"
+        )
     paths = paths if draws.L or gaps else 1
     laws = inputs if gaps else None
     blocks = range(0, M, DRAWS_A_BLOCK)
@@ -61,7 +64,7 @@ def predictive(
             joined = np.concatenate([np.asarray(part)[: stop - start] for part in means], axis=1)
             return Components(component_weights, joined, covs)
 
-    return GaussianMixture.from_blocks(len(x), Q, M * paths, read)
+    return GaussianMixture.from_blocks(len(x), Q, M * paths, Remembered(read))
 
 
 def _block(draws, first: int):

@@ -23,7 +23,7 @@ Losses = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class OutcomeSelection:
-    """What held-out rows say of every outcome.
+    """How well each outcome can be predicted, judged on held-out rows.
 
     ``skill`` is the share of the ``loss`` that the inputs take away, for the squared loss R²: its
     posterior mean and 90 % interval, (Q,) each.  ``probability`` (Q,) is the posterior probability
@@ -40,6 +40,7 @@ class OutcomeSelection:
 
     @property
     def predictable(self) -> tuple[str, ...]:
+        """Names of the outcomes whose ``probability`` is at least ``certainty``."""
         certain = self.probability >= self.certainty
         return tuple(name for name, yes in zip(self.names, certain, strict=True) if yes)
 

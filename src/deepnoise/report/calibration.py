@@ -30,16 +30,28 @@ class Coverage:
 class Calibration:
     status: str
     verdict: str
+    windows: str
     table: tuple[Coverage, ...]
     histogram: Markup
     curve: Markup
 
 
 def calibration(case: Case) -> Calibration:
-    pit = metrics.pit(case.density, case.observed)
+    pit = metrics.pit_seen(case.density, case.outcomes)
     needed = np.abs(2 * pit - 1)
     status, verdict = judge(pit)
-    return Calibration(status, verdict, table(needed), histogram(pit), curve(needed))
+    return Calibration(status, verdict, windows(case), table(needed), histogram(pit), curve(needed))
+
+
+def windows(case: Case) -> str:
+    """How rows count that were not seen exactly."""
+    if not case.windowed:
+        return ""
+    return (
+        f"{counted(case.windowed, 'row')} not seen exactly: each is put at a random place within "
+        "what is known of it, as its density has it, so that right densities still fill the "
+        "picture evenly. This supposes that rows were not censored because of their outcomes."
+    )
 
 
 def judge(pit: np.ndarray) -> tuple[str, str]:
@@ -49,7 +61,7 @@ def judge(pit: np.ndarray) -> tuple[str, str]:
         return "unknown", f"{counted(rows, 'row')}: too few to judge calibration ({FEW} at least)."
     inside = int(np.sum(np.abs(2 * pit - 1) <= 0.9))
     low, high = binom.interval(BAND, rows, 0.9)
-    found = f"90 % intervals hold {percent(inside / rows)} of the rows"
+    found = f"90\N{NO-BREAK SPACE}% intervals hold {percent(inside / rows)} of the rows"
     if inside < low:
         return "narrow", f"Too narrow: {found}. The model is surer than it should be."
     shift = (pit.mean() - 0.5) * np.sqrt(12 * rows)

@@ -1,13 +1,15 @@
 """What a report is about: a fitted model, and the rows on which it is judged."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from ..estimators.outcomes import Window, as_window, exact_rows, representative, taken
 from ..estimators.table import take, whole_rows
 from ..prediction.mixture import GaussianMixture
+from .words import number
 
 # A page is read by people: more rows would cost minutes and change no sentence.
 ROWS = 500
@@ -19,37 +21,99 @@ SEED = 0
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """``X``, ``y`` and ``density`` are of the rows that are judged, numbered in ``rows``.
+    """``X``, ``seen`` and ``density`` are of the rows that are judged, numbered in ``rows``.
 
-    ``rows`` count from 1, as in the file; there are ``total``.  ``y`` is None if it is not known.
-    ``shown`` are places, in these arrays, of the rows whose densities are drawn.
+    ``rows`` count from 1, as in the file; there are ``total``.  ``seen`` are outcomes as the model
+    sees them, (N, 1) or windows of them; None if they are not known.  ``shown`` are places, in
+    these arrays, of the rows whose densities are drawn.  ``labels`` name rows, where there are any.
+    ``thresholds`` are those c of which P(y >= c) is wanted.  ``log`` tells that the model speaks of
+    log time and the page of time.
     """
 
     model: Any
     X: Any
-    y: np.ndarray | None
+    seen: np.ndarray | Window | None
     density: GaussianMixture
     rows: np.ndarray
     total: int
     shown: np.ndarray
     target: str
     source: str
+    labels: tuple[str, ...]
+    thresholds: tuple[float, ...]
+    log: bool
 
     @property
     def sampled(self) -> bool:
         return len(self.rows) < self.total
 
     @property
-    def observed(self) -> np.ndarray:
-        """y, where it is known."""
-        if self.y is None:
+    def outcomes(self) -> np.ndarray | Window:
+        """What was observed, where that is known."""
+        if self.seen is None:
             raise ValueError("y is not known")
-        return self.y
+        return self.seen
+
+    @property
+    def exact(self) -> np.ndarray:
+        """Places of the rows whose outcome was seen exactly."""
+        return np.flatnonzero(exact_rows(self.outcomes))
+
+    @property
+    def values(self) -> np.ndarray:
+        """Outcomes of the rows that were seen exactly, as the model sees them."""
+        return representative(self.outcomes)[self.exact, 0]
+
+    @property
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Both ends of every outcome, (N,) each, as the model sees them; equal where seen."""
+        seen = self.outcomes
+        pair = (seen.lower, seen.upper) if isinstance(seen, Window) else (seen, seen)
+        return pair[0][:, 0], pair[1][:, 0]
+
+    @property
+    def ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """The same in the user's units."""
+        lower, upper = self.bounds
+        return self.out(lower), self.out(upper)
+
+    @property
+    def windowed(self) -> int:
+        """How many rows were not seen exactly."""
+        return 0 if self.seen is None else len(self.rows) - len(self.exact)
 
     @property
     def bayesian(self) -> bool:
         """Whether the model has draws of which more can be said."""
         return hasattr(self.model, "posterior_")
+
+    @property
+    def unit(self) -> str:
+        """The scale on which the model speaks, in words."""
+        return f"log {self.target}" if self.log else self.target
+
+    def out(self, values: Any) -> np.ndarray:
+        """Values of the model's scale in the user's units."""
+        return np.exp(values) if self.log else np.asarray(values, float)
+
+    def pdf_grid(self, density: GaussianMixture, grid: np.ndarray) -> np.ndarray:
+        """Densities in the user's units, on a grid of them."""
+        return density.pdf_grid(np.log(grid)) / grid if self.log else density.pdf_grid(grid)
+
+    def called(self, place: int) -> str:
+        """The name of a row, such as "row 12 (id a7)"."""
+        name = f"row {self.rows[place]}"
+        return f"{name} ({self.labels[place]})" if self.labels else name
+
+    def observation(self, place: int) -> str:
+        """An outcome in words: a number, or between what it lies."""
+        lower, upper = (float(end[place]) for end in self.bounds)
+        low, high = (number(float(self.out(end))) for end in (lower, upper))
+        if lower == upper:
+            return low
+        if np.isinf(lower):
+            return "unknown" if np.isinf(upper) else f"below {high}"
+        return f"above {low}" if np.isinf(upper) else f"{low} to {high}"
 
     def details(self) -> np.ndarray:
         """Places of rows without gaps for what is expensive, evenly spaced."""
@@ -61,23 +125,35 @@ class Case:
 def make_case(
     model: Any,
     X: Any,
-    y: ArrayLike | None,
+    y: Any = None,
     rows: int = ROWS,
     show: tuple[int, ...] = (),
     target: str = "y",
     source: str = "the table",
+    labels: Sequence[str] = (),
+    above: Sequence[float] = (),
 ) -> Case:
     """Rows are drawn at random, always the same, if there are more than ``rows``.
 
     ``show`` are numbers, from 1, of rows to be drawn; by default six, spread over the predictions.
     """
+    if not hasattr(model, "predict_density"):
+        raise ValueError(
+            f"a report is about densities of numbers; {type(model).__name__} predicts classes: "
+            "see its predict_proba, probability_bands and uncertainty"
+        )
     total = len(X)
     outside = [n for n in show if not 1 <= n <= total]
     if outside:
         raise ValueError(f"show must be rows from 1 to {total}; got {outside[0]}")
+    if labels and len(labels) != total:
+        raise ValueError(f"labels must have one text for each of {total} rows; got {len(labels)}")
+    log = hasattr(model, "predict_survival")
+    if log and not all(c > 0 for c in above):
+        raise ValueError("above must be positive times")
     chosen = judged_rows(total, rows, show)
     few = take(X, chosen)
-    observed = None if y is None else outcomes(y, total)[chosen]
+    seen = None if y is None else taken(observed(model, y, total), chosen)
     lazy = model.predict_density(few)
     if lazy.n_outcomes > 1:
         raise ValueError(f"a report is of one outcome; the model has {lazy.n_outcomes}")
@@ -85,7 +161,9 @@ def make_case(
     weights, means, covs = lazy.components()
     density = GaussianMixture.of(means, covs, weights)
     shown = np.searchsorted(chosen, np.array(show, int) - 1) if show else spread(density)
-    return Case(model, few, observed, density, chosen + 1, total, shown, target, source)
+    names = tuple(str(labels[n]) for n in chosen) if labels else ()
+    about = (target, source, names, tuple(map(float, above)), log)
+    return Case(model, few, seen, density, chosen + 1, total, shown, *about)
 
 
 def judged_rows(total: int, most: int, show: tuple[int, ...]) -> np.ndarray:
@@ -96,13 +174,19 @@ def judged_rows(total: int, most: int, show: tuple[int, ...]) -> np.ndarray:
     return np.union1d(drawn, np.array(show, int) - 1)
 
 
-def outcomes(y: ArrayLike, total: int) -> np.ndarray:
+def observed(model: Any, y: Any, total: int) -> np.ndarray | Window:
+    """Outcomes as the model sees them: (N, 1), or windows."""
+    if hasattr(model, "predict_survival") or as_window(y) is not None:
+        seen = model._outcomes(y)
+        if len(representative(seen)) != total:
+            raise ValueError(f"y must have one outcome for each of {total} rows")
+        return seen
     values = np.asarray(y, dtype=float)
     if values.size != total:
         raise ValueError(f"y must have one value for each of {total} rows; got {values.shape}")
     if not np.isfinite(values).all():
         raise ValueError("y must be finite")
-    return values.reshape(total)
+    return values.reshape(total, 1)
 
 
 def spread(density: GaussianMixture) -> np.ndarray:

@@ -8,7 +8,8 @@ from markupsafe import Markup
 from ..prediction.mixture import GaussianMixture
 from . import svg
 from .case import Case
-from .words import functional, number, percent
+from .densities import ends
+from .words import capitalized, functional, number, percent
 
 MOST = 8
 TRACES = 4
@@ -17,10 +18,13 @@ GRID = 161
 CHAIN_STYLES = 6
 
 MEANING = {
-    "good": "The numbers on this page will hardly change if the chains run on.",
-    "usable": "The numbers on this page may change in their third digit if the chains run on.",
+    "settled": "The numbers on this page will hardly change if the chains run on.",
     "short": "Means are settled; intervals and small probabilities may still move a little.",
-    "disagree": (
+    "moving": (
+        "The numbers on this page may change if the chains run on. The predictive density averages "
+        "over the chains, and the scores above are of that average."
+    ),
+    "apart": (
         "Chains that started elsewhere give somewhat different densities. The predictive density "
         "averages over them, and the scores above are of that average; the credible bands contain "
         "the disagreement. Do not act on differences smaller than the bands."
@@ -56,7 +60,7 @@ class Convergence:
     lines: tuple[Line, ...]
     functionals: int
     traces: tuple[tuple[str, Markup], ...]
-    single_row: int
+    single_row: str
     single: Markup
 
 
@@ -78,14 +82,14 @@ def convergence(case: Case) -> Convergence:
     pictures = tuple((functional(name), trace(name, values[name])) for name in worst[:TRACES])
     return Convergence(
         found.status,
-        _sentence(_readable(found.verdict)),
+        capitalized(found.verdict) + ".",
         MEANING[found.status],
         found.advice,
         chains(case, values),
         lines,
         len(found.rows),
         pictures,
-        int(case.rows[middle(case)]),
+        case.called(middle(case)),
         single_chains(case) if len(model.chain_weights_) > 1 else svg.EMPTY,
     )
 
@@ -122,18 +126,19 @@ def middle(case: Case) -> int:
 def single_chains(case: Case) -> Markup:
     """The density of one row by each chain alone, and by all."""
     one = case.density[middle(case)]
-    low, high = one.quantile([0.002, 0.998])[0]
+    low, high = ends(case, one)
     grid = np.linspace(low, high, GRID)
-    curves = [chain.pdf_grid(grid)[0] for chain in by_chain(one, len(case.model.chain_weights_))]
-    whole = one.pdf_grid(grid)[0]
-    plot = svg.panel((low, high), (0, 1.08 * np.max([whole, *curves])), 640, 240, left=14)
+    chains = by_chain(one, len(case.model.chain_weights_))
+    curves = [case.pdf_grid(chain, grid)[0] for chain in chains]
+    whole = case.pdf_grid(one, grid)[0]
+    plot = svg.panel((low, high), (0, 1.08 * np.max([whole, *curves])), 440, 240, left=14)
     parts = [svg.axes(plot, case.target, most=(7, 0))]
     for c, curve in enumerate(curves):
         parts.append(svg.line(plot, grid, curve, f"chain chain-{c % CHAIN_STYLES}"))
     parts.append(svg.line(plot, grid, whole, "whole"))
     medians = ", ".join(number(grid[np.searchsorted(np.cumsum(c) / c.sum(), 0.5)]) for c in curves)
     title = f"Density of {case.target} by each chain alone. Their medians: {medians}."
-    return svg.drawing("single-chains", title, parts, 640, 240)
+    return svg.drawing("single-chains", title, parts, 440, 240)
 
 
 def by_chain(density: GaussianMixture, chains: int) -> list[GaussianMixture]:
@@ -142,14 +147,3 @@ def by_chain(density: GaussianMixture, chains: int) -> list[GaussianMixture]:
     size = density.n_components // chains
     parts = [slice(c * size, (c + 1) * size) for c in range(chains)]
     return [GaussianMixture.of(means[:, part], covs[:, part]) for part in parts]
-
-
-def _readable(verdict: str) -> str:
-    head, found, names = verdict.partition("worst: ")
-    if not found:
-        return verdict
-    return head + found + ", ".join(functional(n) for n in names.rstrip(")").split(", ")) + ")"
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:] + "."

@@ -5,10 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
+from ..estimators.drawn import to_draw
 from ..estimators.table import take
+from ..prediction.credible import Band
+from ..prediction.mixture import GaussianMixture
+from ..prediction.smooth import bandwidths, widened
 from . import svg
 from .case import Case
-from .words import number, percent
+from .words import capitalized, number, percent
 
 LEVEL = 0.9
 POINTS = 161
@@ -17,70 +21,108 @@ WIDTH, HEIGHT = 440, 190
 
 @dataclass(frozen=True)
 class Shown:
-    """One row: its number, a sentence and a picture."""
+    """One row: its name, a sentence and a picture."""
 
-    row: int
+    row: str
     reading: str
     picture: Markup
 
 
 def shown_rows(case: Case) -> tuple[Shown, ...]:
-    """All on the same axis, so that they can be compared."""
+    """All on the same axis, so that they can be compared; of times P(time > t), not its slope.
+
+    Densities are smoothed, no cdf by more than 0.01.
+    """
     places = case.shown
-    few = case.density[places]
-    observed = None if case.y is None else case.y[places]
-    grid = common_grid(few, observed)
-    heights = few.pdf_grid(grid)
-    band = None
-    if case.bayesian:
-        band = case.model.density_bands(take(case.X, places), grid, LEVEL, [0.5]).pdf
+    exact = case.density[places]
+    fine = exact if case.log else to_draw(case.model).predict_density(take(case.X, places))
+    widths = bandwidths(fine)
+    few = exact if case.log else widened(fine, widths)
+    grid = common_grid(case, few)
+    heights = 1 - few.cdf_grid(np.log(grid)) if case.log else few.pdf_grid(grid)
+    band = credible(case, grid, widths)
     # A single tall band must not flatten the curves: it is cut off.
     tall = 0.0 if band is None else float(np.median(band.upper.max(axis=1)))
     top = 1.08 * max(heights.max(), tall)
-    quantiles = few.quantile([0.05, 0.5, 0.95])
+    quantiles = case.out(exact.quantile([0.05, 0.5, 0.95]))
     shown = []
     for i, place in enumerate(places):
-        number_ = int(case.rows[place])
-        y = None if observed is None else float(observed[i])
-        ends = None if band is None else (band.lower[i], np.minimum(band.upper[i], top))
-        words = reading(quantiles[i], y, None if y is None else float(few[i].cdf(y)[0]))
-        drawn = draw(number_, grid, heights[i], ends, y, quantiles[i], top, case.target, words)
-        shown.append(Shown(number_, words, drawn))
+        around = None if band is None else (band.lower[i], np.minimum(band.upper[i], top))
+        words = reading(case, int(place), quantiles[i])
+        plot = svg.panel(
+            (grid[0], grid[-1]), (0, top), WIDTH, HEIGHT, left=52 if case.log else 14, top=10
+        )
+        parts = [svg.axes(plot, case.target, most=(6, 3 if case.log else 0))]
+        parts += curve(plot, grid, heights[i], around, quantiles[i])
+        parts += [] if case.seen is None else mark(case, int(place), plot)
+        what = f"Probability of more {case.target}" if case.log else f"Density of {case.target}"
+        title = f"{what}, {case.called(place)}. {words}"
+        drawn = svg.drawing(f"row-{case.rows[place]}", title, parts, WIDTH, HEIGHT)
+        shown.append(Shown(capitalized(case.called(place)), words, drawn))
     return tuple(shown)
 
 
-def common_grid(density, observed: np.ndarray | None) -> np.ndarray:
+def credible(case: Case, grid: np.ndarray, widths: np.ndarray) -> Band | None:
+    """The band of each curve, where the model has draws."""
+    if not case.bayesian:
+        return None
+    rows = take(case.X, case.shown)
+    if not case.log:
+        return case.model.density_bands(rows, grid, LEVEL, [0.5], widths).pdf
+    below = case.model.density_bands(rows, np.log(grid), LEVEL, [0.5]).cdf
+    return Band(1 - below.mean, 1 - below.upper, 1 - below.lower)
+
+
+def common_grid(case: Case, density: GaussianMixture) -> np.ndarray:
     """Values of y that hold nearly all mass of all rows, and the observations."""
-    ends = density.quantile([0.002, 0.998])
-    low, high = ends[:, 0].min(), ends[:, 1].max()
-    if observed is not None:
-        low, high = min(low, observed.min()), max(high, observed.max())
+    low, high = ends(case, density)
+    if case.seen is not None:
+        known = np.concatenate([end[case.shown] for end in case.ends])
+        known = known[np.isfinite(known)]
+        low, high = min(low, known.min(initial=low)), max(high, known.max(initial=high))
     margin = 0.03 * (high - low)
-    return np.linspace(low - margin, high + margin, POINTS)
+    return np.linspace(low if case.log else low - margin, high + margin, POINTS)
 
 
-def reading(quantiles: np.ndarray, y: float | None, below: float | None) -> str:
+def ends(case: Case, density: GaussianMixture) -> tuple[float, float]:
+    """Between which nearly all mass of all rows lies; late times are few and far, and cut."""
+    found = case.out(density.quantile([0.002, 0.95 if case.log else 0.998]))
+    return float(found[:, 0].min()), float(found[:, 1].max())
+
+
+def reading(case: Case, place: int, quantiles: np.ndarray) -> str:
     low, median, high = (number(q, 3) for q in quantiles)
-    text = f"Median {median}, 90 % between {low} and {high}."
-    if y is None or below is None:
+    text = f"Median {median}, 90\N{NO-BREAK SPACE}% between {low} and {high}."
+    if case.seen is None:
         return text
+    seen, density = case.observation(place), case.density[place]
+    lower, upper = (float(end[place]) for end in case.bounds)
+    if lower != upper:
+        share = float(density.probability_between(lower, upper)[0])
+        return f"{text} Observed: {seen}, where {percent(share)} of the density lies."
+    y = float(case.out(lower))
     if quantiles[0] <= y <= quantiles[2]:
-        return f"{text} Observed {number(y)}, inside."
+        return f"{text} Observed {seen}, inside."
+    below = float(density.cdf(lower)[0])
     side, share = ("above", 1 - below) if y > quantiles[2] else ("below", below)
-    return f"{text} Observed {number(y)}, {side}: only {percent(max(share, 0.0))} lies beyond."
+    return f"{text} Observed {seen}, {side}: only {percent(max(share, 0.0))} lies beyond."
 
 
-def draw(row, grid, height, band, y, quantiles, top, target, words) -> Markup:
-    plot = svg.panel((grid[0], grid[-1]), (0, top), WIDTH, HEIGHT, left=14, top=10)
-    parts = [svg.axes(plot, target, most=(6, 0))]
+def curve(plot: svg.Panel, grid, height, band, quantiles) -> list[Markup]:
+    parts = []
     inside = (grid >= quantiles[0]) & (grid <= quantiles[2])
     if band is not None:
         parts.append(svg.area(plot, grid, band[0], band[1], "band"))
     if inside.sum() > 1:
         parts.append(svg.area(plot, grid[inside], 0, height[inside], "mass"))
-    parts.append(svg.line(plot, grid, height, "curve"))
-    if y is not None:
-        parts += [svg.upright(plot, y, "observed"), svg.dots(plot, y, 0, "observed", radius=4)]
-    return svg.drawing(
-        f"row-{row}", f"Density of {target} of row {row}. {words}", parts, WIDTH, HEIGHT
-    )
+    return [*parts, svg.line(plot, grid, height, "curve")]
+
+
+def mark(case: Case, place: int, plot: svg.Panel) -> list[Markup]:
+    """What was observed: a line, or a bar on the axis over all that it may be."""
+    low, high = (float(end[place]) for end in case.ends)
+    if low == high:
+        return [svg.upright(plot, low, "observed"), svg.dots(plot, low, 0, "observed", radius=4)]
+    low, high = max(low, plot.x.low), min(high, plot.x.high)
+    start, stop, ground = float(plot.x(low)), float(plot.x(high)), float(plot.y(0))
+    return [svg.box(start, ground - 5, stop - start, 5, "window")]

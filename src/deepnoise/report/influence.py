@@ -6,6 +6,8 @@ import numpy as np
 from markupsafe import Markup
 
 from ..estimators.table import take
+from ..prediction.credible import Band
+from ..prediction.influence import Influence
 from . import svg
 from .case import Case
 from .words import listed, number, percent
@@ -13,10 +15,14 @@ from .words import listed, number, percent
 MOST = 15
 BAR = 220.0
 NAMED = 5
+LEVELS = 8
+NOISE = "in the noise"
 
 
 @dataclass(frozen=True)
 class Feature:
+    """A column, or a level of the category above it: no bar and no size then."""
+
     name: str
     bar: Markup
     mean: str
@@ -48,50 +54,69 @@ class Split:
 
 
 def influences(case: Case) -> Influences | None:
-    """Mean |change| of the mean and the spread of y a standard deviation of each feature."""
+    """Change of the mean and the spread of y a standard deviation of each column."""
     places = case.details()
     if not np.isfinite(case.model.posterior_.plan.h.lipschitz) or not places.size:
         return None
     found = case.model.influence(take(case.X, places))
-    scale = np.array(case.model.units_.x.scale)
-    mean, low, high = (
-        part * scale for part in (found.mean.mean, found.mean.lower, found.mean.upper)
+    effects = found.on_mean
+    order = np.argsort(-effects.size, kind="stable")
+    most = max(float(effects.size.max()), float(effects.floor[order[:MOST]].max()), 1e-300)
+    features = [line for j in order[:MOST] for line in lines(found, j, most)]
+    clear = [found.columns[j] for j in order if effects.clear[j]]
+    return Influences(
+        leading(clear, len(order)), tuple(features), max(len(order) - MOST, 0), len(places)
     )
-    spread = found.sd.mean * scale
-    order = np.argsort(-mean, kind="stable")
-    most = max(float(high.max()), 1e-300)
-    features = tuple(
-        Feature(
-            found.names[j],
-            whisker(mean[j] / most, low[j] / most, high[j] / most),
-            number(mean[j], 3),
-            f"{number(low[j], 3)} to {number(high[j], 3)}",
-            number(spread[j], 3),
-        )
-        for j in order[:MOST]
-    )
-    clear = [found.names[j] for j in order if low[j] > np.median(mean)]
-    return Influences(leading(clear), features, max(len(order) - MOST, 0), len(places))
 
 
-def leading(clear: list[str]) -> str:
-    """A sentence on the columns whose influence is surely above that of a typical one."""
+def lines(found: Influence, j: int, most: float) -> list[Feature]:
+    """A column, and below it the levels that it has."""
+    effects, name = found.on_mean, found.columns[j]
+    clear = bool(effects.clear[j])
+    bar = floored(effects.size[j] / most, effects.floor[j] / most, clear)
+    size = number(effects.size[j], 3)
+    spread = number(found.on_sd.size[j], 3) if found.on_sd.clear[j] else NOISE
     if not clear:
-        return "No column moves the prediction clearly more than a typical one."
+        return [Feature(name, bar, f"{size}, {NOISE}", signed(effects.signed, j), spread)]
+    own = [Feature(name, bar, size, signed(effects.signed, j), spread)]
+    levels = found.levels.get(name)
+    if levels is None:
+        return own
+    strongest = np.argsort(-np.abs(levels.mean.mean), kind="stable")[:LEVELS]
+    return own + [
+        Feature(f"{name} = {levels.names[k]}", svg.EMPTY, "", signed(levels.mean, k), "")
+        for k in strongest
+    ]
+
+
+def signed(band: Band, j: int) -> str:
+    """A change with its interval; a category has none of its own."""
+    mean, low, high = (float(part[j]) for part in (band.mean, band.lower, band.upper))
+    if np.isnan(mean):
+        return "by level"
+    return f"{'+' if mean > 0 else ''}{number(mean, 3)} ({number(low, 3)} to {number(high, 3)})"
+
+
+def leading(clear: list[str], columns: int) -> str:
+    """A sentence on the columns that can be told from noise."""
+    if not clear:
+        return "No column moves the prediction by more than noise would."
+    if len(clear) == columns > 1:
+        return f"All {columns} columns move the prediction by more than noise would."
     names = (
         listed(clear[:NAMED]) if len(clear) <= NAMED else f"{', '.join(clear[:NAMED])} and others"
     )
     verb = "moves" if len(clear) == 1 else "move"
-    return f"{names} {verb} the prediction clearly more than a typical column."
+    rest = "" if len(clear) == columns else "; the other columns cannot be told from noise"
+    return f"{names} {verb} the prediction by more than noise would{rest}."
 
 
-def whisker(mean: float, low: float, high: float) -> Markup:
-    """A bar with its interval; the numbers stand beside it in the table."""
+def floored(size: float, floor: float, clear: bool) -> Markup:
+    """A bar and, upright, its floor; the numbers stand beside it in the table."""
+    mark = min(floor, 1.0)
     parts = [
-        svg.box(0, 5, BAR * mean, 12, "bar"),
-        svg.segment(BAR * low, 11, BAR * high, 11, "axis"),
-        svg.segment(BAR * low, 7, BAR * low, 15, "axis"),
-        svg.segment(BAR * high, 7, BAR * high, 15, "axis"),
+        svg.box(0, 5, BAR * size, 12, "bar" if clear else "bar noise"),
+        svg.segment(BAR * mark, 2, BAR * mark, 20, "axis"),
     ]
     return small(parts)
 
@@ -126,7 +151,7 @@ def noise_name(source: str) -> str:
 
 
 def split_reading(share: np.ndarray, case: Case, places: np.ndarray) -> str:
-    row = int(case.rows[places[share.argmax()]])
+    row = case.called(int(places[share.argmax()]))
     mean = float(share.mean())
     text = (
         f"On average {percent(mean)} of the predictive variance comes from not knowing the "
@@ -134,7 +159,7 @@ def split_reading(share: np.ndarray, case: Case, places: np.ndarray) -> str:
         "given these columns (aleatoric): only better columns would."
     )
     if len(places) > 1:
-        text += f" The model knows least about row {row} ({percent(float(share.max()))})."
+        text += f" The model knows least about {row} ({percent(float(share.max()))})."
     return text
 
 

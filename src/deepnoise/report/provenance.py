@@ -53,7 +53,9 @@ def facts(case: Case) -> tuple[tuple[str, str], ...]:
     lines += [("Columns", str(len(model.encoder_.columns))), ("Judged on", judged)]
     if moments := training_moments(model):
         mean, sd = map(number, moments)
-        lines.append((f"{case.target} when fitting", f"mean {mean}, sd {sd}"))
+        lines.append((f"{case.unit} when fitting", f"mean {mean}, sd {sd}"))
+    if case.windowed:
+        lines.append(("Not seen exactly", f"{counted(case.windowed, 'row')}: censored or rounded"))
     if case.bayesian:
         plan, drawn = model.posterior_.plan, model.posterior_.run.n_draws
         width = " → ".join(map(str, plan.hidden)) or "no hidden layer"

@@ -1,17 +1,19 @@
 """Sections → one page that needs nothing else."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from numpy.typing import ArrayLike
-
+from .above import above
 from .calibration import calibration
 from .case import ROWS, Case, make_case
 from .convergence import convergence
 from .densities import shown_rows
+from .effects import effects
 from .influence import influences, split
 from .provenance import provenance
 from .scores import scores
 from .sharpness import sharpness
+from .verdict import overall
 from .words import counted
 from .worst import worst
 
@@ -24,27 +26,36 @@ except ModuleNotFoundError:
 def report(
     model: Any,
     X: Any,
-    y: ArrayLike | None = None,
+    y: Any = None,
     rows: int = ROWS,
     show: tuple[int, ...] = (),
     target: str = "y",
     source: str = "the table",
+    labels: Sequence[str] = (),
+    above: Sequence[float] = (),
 ) -> str:
     """A self-contained HTML page about a fitted model and how it does on these rows.
 
     Parameters
     ----------
     model : fitted estimator
+        One of densities: a regressor, or ``BDeepNoiseSurvival``, whose page is in units of time.
     X : table (N, P)
         Rows to judge the model on, best such as it was not fitted on.
-    y : array (N,), optional
+    y : array (N,), or windows as for ``fit``, optional
         What was observed; without it the page has no scores and no calibration.
     rows : int
         At most so many rows are judged, drawn at random, and the page says so.
     show : tuple of int
         Rows, counted from 1, whose densities are drawn; by default six.
-    target, source : str
-        What to call y and the table.
+    target : str
+        What to call y.
+    source : str
+        What to call the table.
+    labels : list of str, optional
+        A name for each row, shown beside its number.
+    above : list of float, optional
+        Values c of which P(y >= c) is shown; by default one near the upper quartile.
 
     Returns
     -------
@@ -62,22 +73,33 @@ def report(
     >>> page[:15]
     '<!DOCTYPE html>'
     """
-    return render(make_case(model, X, y, rows, show, target, source))
+    return render(make_case(model, X, y, rows, show, target, source, labels, above))
 
 
 def render(case: Case) -> str:
-    observed = case.y is not None
+    observed = case.seen is not None
+    useful = scores(case) if observed else None
+    promised = calibration(case) if observed else None
+    settled = convergence(case) if case.bayesian else None
     content = {
         "case": case,
+        "verdict": overall(
+            useful.status if useful else None,
+            promised.status if promised else None,
+            settled.status if settled else None,
+            settled.advice if settled else "",
+        ),
+        "scores": useful,
+        "calibration": promised,
+        "convergence": settled,
         "about": provenance(case),
-        "scores": scores(case) if observed else None,
-        "calibration": calibration(case) if observed else None,
         "sharpness": sharpness(case) if observed else None,
         "worst": worst(case) if observed else None,
         "shown": shown_rows(case),
+        "above": above(case),
+        "effects": effects(case) if case.bayesian else None,
         "influence": influences(case) if case.bayesian else None,
         "split": split(case) if case.bayesian else None,
-        "convergence": convergence(case) if case.bayesian else None,
     }
     return environment().get_template("report.html.j2").render(content)
 
@@ -91,5 +113,10 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["counted"] = counted
+    made.filters |= {"counted": counted, "cells": cells}
     return made
+
+
+def cells(lines: Sequence[Any], *names: str) -> list[list[Any]]:
+    """Some fields of each line, in this order: the rows of a table."""
+    return [[getattr(line, name) for name in names] for line in lines]

@@ -8,9 +8,10 @@ from scipy.stats import spearmanr
 
 from . import svg
 from .case import Case
-from .words import number
+from .words import counted, number
 
 COVERAGE = 0.9
+WIDTH, HEIGHT = 440, 280
 GROUPS = ("narrowest", "middle", "widest")
 FEW = 9
 # Below this rank correlation the two are called unrelated.
@@ -27,17 +28,29 @@ class Group:
 @dataclass(frozen=True)
 class Sharpness:
     reading: str
+    left_out: str
     groups: tuple[Group, ...]
-    picture: Markup
+    picture: Markup | None
 
 
 def sharpness(case: Case) -> Sharpness:
     tail = (1 - COVERAGE) / 2
-    low, middle, high = case.density.quantile([tail, 0.5, 1 - tail]).T
-    width, error = high - low, np.abs(case.observed - middle)
-    inside = (low <= case.observed) & (case.observed <= high)
+    places = case.exact
+    if not places.size:
+        return Sharpness("No row was seen exactly: errors are not known.", "", (), None)
+    low, middle, high = case.out(case.density[places].quantile([tail, 0.5, 1 - tail])).T
+    y = case.out(case.values)
+    width, error = high - low, np.abs(y - middle)
+    inside = (low <= y) & (y <= high)
+    left_out = (
+        f"Of the {counted(len(places), 'row')} seen exactly; those that were not have no error, so "
+        "long ones may be missing here."
+    )
     return Sharpness(
-        reading(width, error), groups(width, error), picture(case, width, error, inside)
+        reading(width, error),
+        left_out if case.windowed else "",
+        groups(width, error),
+        picture(case, width, error, inside),
     )
 
 
@@ -70,16 +83,18 @@ def groups(width: np.ndarray, error: np.ndarray) -> tuple[Group, ...]:
 def picture(case: Case, width: np.ndarray, error: np.ndarray, inside: np.ndarray) -> Markup:
     span = np.ptp(width) or width.max()
     ends = max(width.min() - 0.06 * span, 0.0), width.max() + 0.06 * span
-    plot = svg.panel(ends, (0, 1.06 * max(error.max(), ends[1] / 2)), 640, 300)
+    plot = svg.panel(ends, (0, 1.06 * max(error.max(), ends[1] / 2)), WIDTH, HEIGHT)
     hints = np.array(
         [
-            f"row {n}: width {number(w)}, error {number(e)}"
-            for n, w, e in zip(case.rows, width, error, strict=True)
+            f"{case.called(place)}: width {number(w)}, error {number(e)}"
+            for place, w, e in zip(case.exact, width, error, strict=True)
         ]
     )
     parts = [
         svg.axes(
-            plot, f"width of the 90 % interval, units of {case.target}", "distance from median"
+            plot,
+            f"width of the 90\N{NO-BREAK SPACE}% interval, units of {case.target}",
+            "distance from median",
         ),
         svg.line(plot, ends, [ends[0] / 2, ends[1] / 2], "dashed"),
         svg.dots(plot, width[inside], error[inside], "dot", hints[inside].tolist()),
@@ -94,4 +109,4 @@ def picture(case: Case, width: np.ndarray, error: np.ndarray, inside: np.ndarray
         f"Distance of {case.target} from the predictive median against the width of the 90 % "
         f"interval, one dot a row: {inside.sum()} inside their interval, {(~inside).sum()} outside."
     )
-    return svg.drawing("sharpness", title, parts, 640, 300)
+    return svg.drawing("sharpness", title, parts, WIDTH, HEIGHT)

@@ -39,6 +39,11 @@ def counted(count: int, one: str, more: str | None = None) -> str:
     return f"{count:,} {one if count == 1 else more or one + 's'}"
 
 
+def capitalized(text: str) -> str:
+    """With a capital at its beginning; the rest, which may hold names, stays as it is."""
+    return text[:1].upper() + text[1:]
+
+
 def listed(names: list[str]) -> str:
     """a, b and c."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

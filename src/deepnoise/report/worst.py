@@ -4,10 +4,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup
 
 from ..estimators.table import take
+from ..prediction.metrics import log_scores
 from .case import Case
-from .words import number, percent
+from .words import capitalized, number, percent
 
 MOST = 10
 COLUMNS = 12
@@ -15,45 +17,59 @@ COLUMNS = 12
 
 @dataclass(frozen=True)
 class Worst:
-    """Rows, the most surprising first; ``columns`` name their features."""
+    """Rows, the most surprising first; ``left_out`` columns are not shown."""
 
-    columns: tuple[str, ...]
     left_out: int
     rows: tuple["Row", ...]
 
 
 @dataclass(frozen=True)
 class Row:
-    number: int
+    """``features`` are the names of columns and their values, in a line."""
+
+    name: str
     observed: str
     interval: str
     where: str
-    features: tuple[str, ...]
+    features: Markup
 
 
 def worst(case: Case) -> Worst:
-    surprise = -case.density.log_prob(case.observed)
+    surprise = -log_scores(case.density, case.outcomes)
     places = np.argsort(-surprise, kind="stable")[: min(MOST, len(surprise))]
-    few, y = case.density[places], case.observed[places]
-    below, ends = few.cdf(y), few.interval(0.9)
+    ends = case.out(case.density[places].interval(0.9))
     names, columns = table_columns(case, places)
     rows = [
         Row(
-            int(case.rows[place]),
-            number(y[i]),
+            capitalized(case.called(place)),
+            case.observation(place),
             f"{number(ends[i, 0])} to {number(ends[i, 1])}",
-            where(float(below[i])),
-            tuple(shown(column[i]) for column in columns),
+            where(case, int(place)),
+            inline([(name, shown(column[i])) for name, column in zip(names, columns)]),
         )
         for i, place in enumerate(places)
     ]
-    return Worst(names[:COLUMNS], max(len(names) - COLUMNS, 0), tuple(rows))
+    return Worst(max(len(names) - COLUMNS, 0), tuple(rows))
 
 
-def where(below: float) -> str:
+def where(case: Case, place: int) -> str:
+    low, high = (float(end[place]) for end in case.bounds)
+    density = case.density[place]
+    if low != high:
+        return f"there lies {percent(float(density.probability_between(low, high)[0]))}"
+    return side(float(density.cdf(low)[0]))
+
+
+def side(below: float) -> str:
     if below >= 0.5:
         return f"above {percent(below)} of the density"
     return f"below {percent(1 - below)} of the density"
+
+
+def inline(pairs: list[tuple[str, str]]) -> Markup:
+    """Pairs that are not torn apart at the end of a line."""
+    one = Markup('<span class="together"><span class="soft">{}</span> {}</span>')
+    return Markup(" · ").join(one.format(*pair) for pair in pairs)
 
 
 def table_columns(case: Case, places: np.ndarray) -> tuple[tuple[str, ...], list[Any]]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..estimators import settings
 from ..estimators.bdeepnoise import BDeepNoiseRegressor
-from ..estimators.chains import PREDICTION
+from ..estimators.chains import PATHS_A_DRAW, PREDICTION
 from ..estimators.units import Units
 from ..inference.diagnostics import diagnose
 from ..inference.posterior import Plan, Start, begin, chain_priors
@@ -162,7 +162,7 @@ def _rows(tasks: list[Task]) -> list[dict[str, Any]]:
         scores = {name: fits.score(s, density) for name, density in answers.items()}
         own = scores["stacked" if fits.estimator.combine == "stacked" else "guarded"]
         made = header(tasks[s]) | shared | {"memory_mib": memory(), "metrics": own, "parts": scores}
-        return made | _agreement(fits.plan, answers["posterior"])
+        return made | _agreement(fits, batch, s)
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(row, range(len(tasks))))
@@ -171,11 +171,10 @@ def _rows(tasks: list[Task]) -> list[dict[str, Any]]:
 def _answers(fits: Together, batch: Batch, s: int) -> dict[str, GaussianMixture]:
     """Predictive densities of fit s by what each part of the method adds.
 
-    "start" is the ensemble of the gradient fits, "posterior" the draws alone, "guarded" and
+    "start" is the ensemble of the starts, "posterior" the draws alone, "guarded" and
     "stacked" with the guard, the latter with stacked chains.
     """
-    draws, start = (jax.tree.map(lambda a: a[s], part) for part in (batch.draws, batch.start.theta))
-    flat = jax.tree.map(lambda a: a.reshape(-1, *a.shape[2:]), draws)
+    flat, start = _flat(batch, s), jax.tree.map(lambda a: a[s], batch.start.theta)
     paths = fits.estimator.paths
     weights = _stacked(fits.key(s), fits.plan, flat, paths, fits.x[s], fits.y[s])
     posterior = fits.predicted(s, flat, paths)
@@ -196,9 +195,20 @@ def _stacked(key, plan: Plan, flat: Theta, paths: int, x: np.ndarray, y: np.ndar
     return np.repeat(weights, plan.draws) / plan.draws
 
 
-def _agreement(plan: Plan, density: GaussianMixture) -> dict[str, Any]:
-    """R-hat and ESS of the predictive mean at the first test rows."""
-    means = density[:DIAGNOSED_ROWS].components().means[..., 0]
-    values = means.reshape(len(means), plan.chains, plan.draws, -1).mean(-1)
+def _agreement(fits: Together, batch: Batch, s: int) -> dict[str, Any]:
+    """R-hat and ESS of the predictive mean at the first test rows.
+
+    By many paths: the noise of few would hide slow chains.
+    """
+    flat = _flat(batch, s)
+    test = fits.units[s].x.apply(fits.tasks[s].X_test)[:DIAGNOSED_ROWS]
+    density = predictive(fits.key(s), flat, test, fits.plan.h, PATHS_A_DRAW)
+    means = density.components().means[..., 0]
+    values = means.reshape(len(means), fits.plan.chains, fits.plan.draws, -1).mean(-1)
     found = diagnose({f"mean[{i}]": value for i, value in enumerate(values)})
     return finite({"max_rhat": found.max_rhat, "min_ess": found.min_ess})
+
+
+def _flat(batch: Batch, s: int) -> Theta:
+    """Draws of all chains of fit s on one axis."""
+    return jax.tree.map(lambda a: a[s].reshape(-1, *a.shape[3:]), batch.draws)

@@ -12,8 +12,10 @@ import pandas as pd
 
 from ..datasets.neuro import NeuroTable
 from ..datasets.neuro_truth import Truth
+from . import neuro_scores as scores
 from . import neuro_tables as tables
 from .neuro_fit import WITH, WITHOUT, NeuroPlan, SplitFit, fit_splits
+from .neuro_floor import Floor, influence_floor
 from .neuro_truth import truth_summary, truth_table
 from .neuro_write import write_study
 
@@ -22,15 +24,21 @@ __all__ = ["NeuroPlan", "NeuroResult", "analyse", "run_study"]
 
 @dataclass(frozen=True, eq=False)
 class NeuroResult:
-    """All that the study found; ``truth`` and ``truth_numbers`` only of a simulated cohort."""
+    """All that the study found; ``truth`` and ``truth_numbers`` only of a simulated cohort.
+
+    ``scores`` are by split, ``pooled`` of all splits together with standard errors, ``comparison``
+    paired differences of loss from ours, ``floor`` the influence that chance allows a region.
+    """
 
     table: NeuroTable
     plan: NeuroPlan
     fits: list[SplitFit]
     scores: pd.DataFrame
+    pooled: pd.DataFrame
     comparison: pd.DataFrame
     widths: dict[str, float]
     influence: pd.DataFrame
+    floor: dict[str, Floor]
     regions: pd.DataFrame
     referral: pd.DataFrame
     truth: pd.DataFrame | None
@@ -87,17 +95,20 @@ def analyse(
     fits = list(fit_splits(table, plan, say, progress))
     regions = tuple(table.imaging.columns)
     influence = tables.influence_table(fits, regions)
+    floor = influence_floor(table, plan, fits[0], say, progress)
     certain = tuple(name for name in fits[0].densities if name in (WITH, WITHOUT, "deep ensemble"))
     known = None if truth is None else truth_table(fits[0], table, truth)
     return NeuroResult(
         table,
         plan,
         fits,
-        tables.scores(fits, plan.level),
-        tables.comparison(fits, plan.seed),
-        tables.width_comparison(fits, plan.level, plan.seed),
+        scores.split_scores(fits, plan.level),
+        scores.pooled_scores(fits, plan.level),
+        scores.comparison(fits),
+        scores.width_comparison(fits, plan.level),
         influence,
-        tables.region_table(influence, table.atlas),
+        floor,
+        tables.region_table(influence, table.atlas, floor),
         tables.referral(fits, certain),
         known,
         None if truth is None else truth_summary(fits[0], table, truth),

@@ -18,15 +18,17 @@ THRESHOLD = 1e-9
 SLICES = 7
 
 
-def painted(regions: pd.DataFrame, atlas: Atlas, part: str) -> Any:
-    """A NIfTI image with each region's influence on the ``part``: "mean" or "spread"."""
-    values = regions.set_index("region")[part]
-    return atlas.painted(values.loc[list(atlas.names)].to_numpy())
+def painted(regions: pd.DataFrame, atlas: Atlas, part: str, floor: float = 0.0) -> Any:
+    """A NIfTI image with each region's influence on the ``part``: "mean" or "spread".
+
+    Regions at the floor or below are 0, as is what lies outside all regions.
+    """
+    values = regions.set_index("region")[part].loc[list(atlas.names)]
+    return atlas.painted(values.where(values > floor, 0.0).to_numpy())
 
 
 def _shades(image: Any) -> dict[str, Any]:
-    top = float(np.max(image.dataobj))
-    return {"cmap": COLOURS, "vmin": 0, "vmax": top if top > 0 else 1.0, "threshold": THRESHOLD}
+    return {"cmap": COLOURS, "vmin": 0, "vmax": np.max(image.dataobj), "threshold": THRESHOLD}
 
 
 @paper_style
@@ -47,10 +49,10 @@ def glass_brain(image: Any) -> "Figure":
 
 
 @paper_style
-def mosaic(image: Any) -> "Figure":
+def mosaic(image: Any, atlas: Atlas) -> "Figure":
     """Slices along the three axes over nilearn's MNI152 template."""
     figure = _empty((9, 4.2))
-    cuts = _cuts(image)
+    cuts = _cuts(atlas)
     for row, mode in enumerate("zyx"):
         slices = imaging("nilearn.plotting").plot_stat_map(
             image,
@@ -70,10 +72,10 @@ def mosaic(image: Any) -> "Figure":
     return figure
 
 
-def _cuts(image: Any) -> dict[str, np.ndarray]:
-    """Evenly spaced places (mm) within what is painted, along each axis."""
-    inside = np.argwhere(np.asarray(image.dataobj) > 0)
-    world = inside @ image.affine[:3, :3].T + image.affine[:3, 3]
+def _cuts(atlas: Atlas) -> dict[str, np.ndarray]:
+    """Evenly spaced places (mm) within the regions, along each axis."""
+    inside = np.argwhere(atlas.region >= 0)
+    world = inside @ atlas.affine[:3, :3].T + atlas.affine[:3, 3]
     ends = zip(world.min(axis=0), world.max(axis=0))
     places = [np.linspace(low, high, SLICES + 2)[1:-1].round() for low, high in ends]
     return dict(zip("xyz", places))

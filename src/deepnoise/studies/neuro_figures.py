@@ -8,7 +8,9 @@ import pandas as pd
 from ..plots.style import BLUE, GREEN, GREY, INK, ORANGE, RED, new_figure, paper_style
 from ..prediction.mixture import GaussianMixture
 from .neuro_fit import WITH, WITHOUT, SplitFit
-from .neuro_tables import chosen_subjects, widths
+from .neuro_floor import Floor
+from .neuro_scores import interval_rows
+from .neuro_tables import chosen_subjects
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -72,10 +74,7 @@ def _grid(few: dict[str, GaussianMixture], y: np.ndarray) -> np.ndarray:
 @paper_style
 def width_scatter(fits: list[SplitFit], level: float) -> "Figure":
     """Width of each test subject's interval, with images and without."""
-    both = [
-        np.concatenate([widths(fit.densities[name], level) for fit in fits])
-        for name in (WITH, WITHOUT)
-    ]
+    both = [interval_rows(fits, name, level)[1] for name in (WITH, WITHOUT)]
     figure, axes = new_figure((3.6, 3.4))
     axis = axes[0, 0]
     ends = [0.9 * min(map(np.min, both)), 1.05 * max(map(np.max, both))]
@@ -88,8 +87,8 @@ def width_scatter(fits: list[SplitFit], level: float) -> "Figure":
 
 
 @paper_style
-def influence_figure(influence: pd.DataFrame, outcome: str) -> "Figure":
-    """Features by influence on the mean, and the same on the spread, with posterior intervals."""
+def influence_figure(influence: pd.DataFrame, floor: dict[str, Floor], outcome: str) -> "Figure":
+    """Features by influence on the mean, and on the spread, with posterior intervals and floor."""
     shown = influence.head(MOST_BARS)[::-1]
     figure, axes = new_figure((6.8, 1.1 + 0.24 * len(shown)), 1, 2, sharey=True)
     places = np.arange(len(shown))
@@ -100,11 +99,14 @@ def influence_figure(influence: pd.DataFrame, outcome: str) -> "Figure":
         axis.barh(places, middle, 0.7, color=colours, alpha=0.75)
         whiskers = np.maximum(np.array(ends), 0)
         axis.errorbar(middle, places, xerr=whiskers, fmt="none", ecolor=INK, elinewidth=0.9)
+        if np.isfinite(floor[part].most):
+            axis.axvline(floor[part].most, color=RED, lw=1.0, ls="--")
         axis.set(title=f"on the predictive {title}", xlim=(0, None))
         axis.tick_params(axis="y", length=0)
     axes[0, 0].set(yticks=places, yticklabels=shown["feature"], ylim=(-0.6, len(shown) - 0.4))
     for colour, label in ((BLUE, "brain region"), (ORANGE, "covariate")):
         axes[0, 1].barh(0, 0, color=colour, alpha=0.75, label=label)
+    axes[0, 1].plot([], [], color=RED, lw=1.0, ls="--", label="floor of regions")
     axes[0, 1].legend(loc="lower right")
     figure.supxlabel(f"mean |change of {outcome}| per standard deviation", fontsize=9)
     return figure

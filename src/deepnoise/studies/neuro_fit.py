@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.model_selection import ShuffleSplit
+from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
 
 from ..datasets.neuro import NeuroTable
 from ..estimators.bdeepnoise import BDeepNoiseRegressor
@@ -45,12 +45,16 @@ class NeuroPlan:
 
 @dataclass(frozen=True, eq=False)
 class SplitFit:
-    """One split: rows of the table, test features, and what every method says of them."""
+    """One split: rows of the table, outcomes of the test rows, and what every method says of them.
+
+    ``units`` are the subjects of the test rows, or their groups where there are any.
+    """
 
     number: int
     train: np.ndarray
     test: np.ndarray
     y: np.ndarray
+    units: np.ndarray
     densities: dict[str, GaussianMixture]
     models: dict[str, BDeepNoiseRegressor]
     influence: Influence
@@ -59,7 +63,7 @@ class SplitFit:
     @property
     def scale(self) -> np.ndarray:
         """Standard deviations of the features of the model with images."""
-        return np.array(self.models[WITH].units_.x.scale)
+        return input_scale(self.models[WITH])
 
 
 def fit_splits(
@@ -70,10 +74,26 @@ def fit_splits(
         raise ValueError(f"the study needs at least {FEWEST} subjects; {len(table)} can be used")
     if not np.ptp(table.outcome.to_numpy()) > 0:
         raise ValueError(f"the outcome {table.outcome.name!r} is the same for every subject")
-    splitter = ShuffleSplit(plan.splits, test_size=plan.test_share, random_state=plan.seed)
-    for number, (train, test) in enumerate(splitter.split(table.outcome)):
+    for number, (train, test) in enumerate(split_rows(table, plan)):
         say(f"split {number + 1} of {plan.splits}: {len(train)} subjects, {len(test)} held out")
         yield _fit_split(table, plan, number, np.sort(train), np.sort(test), say, progress)
+
+
+def split_rows(table: NeuroTable, plan: NeuroPlan) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Training and test rows of every split; whole groups go to one side."""
+    settings = {"test_size": plan.test_share, "random_state": plan.seed}
+    if table.groups is None:
+        yield from ShuffleSplit(plan.splits, **settings).split(table.outcome)
+        return
+    column, groups = table.groups.name, table.groups.to_numpy()
+    count = len(np.unique(groups))
+    left = count - int(np.ceil(plan.test_share * count))
+    if left < 2:
+        raise ValueError(
+            f"groups: column {column!r} has {count} of them, of which {max(left, 0)} would be left "
+            f"to fit; name a column of smaller groups, or a smaller test_share"
+        )
+    yield from GroupShuffleSplit(plan.splits, **settings).split(table.outcome, groups=groups)
 
 
 def _fit_split(
@@ -91,22 +111,39 @@ def _fit_split(
     for name in (WITH, WITHOUT):
         X = features(table, train, images=name == WITH)
         say(f"fitting {name} to {X.shape[1]} features")
-        model = BDeepNoiseRegressor(**{**plan.model, "random_state": seed})
-        model.set_params(progress=progress(model) if callable(progress) else progress)
-        models[name] = model.fit(X.iloc[train], y[train])
-        if model.posterior_.run.n_draws < model.draws:
-            # The estimator keeps what it has after Ctrl-C; a study of short chains is no study.
-            raise KeyboardInterrupt
-        densities[name] = in_memory(model.predict_density(X.iloc[test]))
+        models[name] = fit_model(X.iloc[train], y[train], plan, seed, progress)
+        densities[name] = in_memory(models[name].predict_density(X.iloc[test]))
     X = features(table, train, images=True)
-    task = Task(X.iloc[train], y[train], X.iloc[test], seed, models[WITH].hidden)
+    groups = None if table.groups is None else table.groups.to_numpy()[train]
+    task = Task(X.iloc[train], y[train], X.iloc[test], seed, models[WITH].hidden, groups)
     for name in plan.opponents:
         say(f"fitting {name}")
         rival = OPPONENTS[name](task)
         densities[name] = in_memory(rival.density)
         weights = rival.weights if rival.weights is not None else weights
     influence = models[WITH].influence(X.iloc[test], level=CREDIBLE)
-    return SplitFit(number, train, test, y[test], densities, models, influence, weights)
+    units = table.outcome.index.to_numpy() if table.groups is None else table.groups.to_numpy()
+    return SplitFit(
+        number, train, test, y[test], units[test], densities, models, influence, weights
+    )
+
+
+def fit_model(
+    X: pd.DataFrame, y: np.ndarray, plan: NeuroPlan, seed: int, progress: Any
+) -> BDeepNoiseRegressor:
+    """The plan's model; interrupted chains end the study."""
+    model = BDeepNoiseRegressor(**{**plan.model, "random_state": seed})
+    model.set_params(progress=progress(model) if callable(progress) else progress)
+    model.fit(X, y)
+    if model.posterior_.run.n_draws < model.posterior_.plan.draws:
+        # The estimator keeps what it has after Ctrl-C; a study of short chains is no study.
+        raise KeyboardInterrupt
+    return model
+
+
+def input_scale(model: BDeepNoiseRegressor) -> np.ndarray:
+    """Standard deviations of a model's features."""
+    return np.array(model.units_.x.scale)
 
 
 def features(table: NeuroTable, train: np.ndarray, images: bool) -> pd.DataFrame:

@@ -1,94 +1,17 @@
-"""Numbers of the neuroimaging study, as tables."""
+"""Tables of the neuroimaging study: predictions, influence, regions, referral."""
 
 import numpy as np
 import pandas as pd
 
 from ..datasets.neuro import NeuroTable
 from ..datasets.neuro_atlas import Atlas
-from ..prediction import metrics
-from ..prediction.mixture import GaussianMixture
 from .neuro_fit import WITH, WITHOUT, SplitFit
+from .neuro_floor import Floor
 
 TOP = 10
-BOOTSTRAPS = 2000
+BOOTSTRAPS = 500
 SHARES = np.arange(10, 101, 5)
 QUANTILES = np.arange(5, 100, 5)
-
-
-def scores(fits: list[SplitFit], level: float) -> pd.DataFrame:
-    """Scores of every method on the test subjects of every split."""
-    rows = [
-        {"split": fit.number + 1, "method": name, **score(density, fit.y, level)}
-        for fit in fits
-        for name, density in fit.densities.items()
-    ]
-    return pd.DataFrame(rows)
-
-
-def score(density: GaussianMixture, y: np.ndarray, level: float) -> dict[str, float]:
-    residual = y - density.mean()
-    percent = f"{100 * level:.0f}"
-    return {
-        "rmse": metrics.rmse(density, y),
-        "r2": float(1 - np.mean(residual**2) / np.var(y)),
-        "nll": metrics.nll(density, y),
-        "crps": metrics.crps(density, y),
-        f"coverage_{percent}": metrics.coverage(density, y, level),
-        f"width_{percent}": float(np.mean(widths(density, level))),
-    }
-
-
-def over_splits(table: pd.DataFrame) -> pd.DataFrame:
-    """Mean of each method's scores over splits; their standard deviation if there are several."""
-    grouped = table.drop(columns="split").groupby("method", sort=False)
-    mean = grouped.mean()
-    if table["split"].nunique() > 1:
-        mean = mean.join(grouped.std().add_suffix(" (sd)"))
-    return mean.reset_index()
-
-
-def comparison(fits: list[SplitFit], seed: int) -> pd.DataFrame:
-    """Mean CRPS of each other method less ours, paired by subject, with a 95 % bootstrap interval.
-
-    Positive: ours is better.
-    """
-    rng = np.random.default_rng(seed)
-    ours = np.concatenate([fit.densities[WITH].crps(fit.y) for fit in fits])
-    samples = rng.integers(len(ours), size=(BOOTSTRAPS, len(ours)))
-    rows = []
-    for name in fits[0].densities:
-        if name != WITH:
-            gap = np.concatenate([fit.densities[name].crps(fit.y) for fit in fits]) - ours
-            lower, upper = np.quantile(gap[samples].mean(axis=1), [0.025, 0.975])
-            rows.append({"method": name, "gap": gap.mean(), "lower": lower, "upper": upper})
-    return pd.DataFrame(rows)
-
-
-def widths(density: GaussianMixture, level: float) -> np.ndarray:
-    """Widths of the central intervals."""
-    return np.diff(density.interval(level), axis=1)[:, 0]
-
-
-def width_comparison(fits: list[SplitFit], level: float, seed: int) -> dict[str, float]:
-    """How much wider intervals are without images: ratio of mean widths, 95 % bootstrap interval.
-
-    Test subjects of all splits count, each once a split.
-    """
-    with_images, without = (
-        np.concatenate([widths(fit.densities[name], level) for fit in fits])
-        for name in (WITH, WITHOUT)
-    )
-    rng = np.random.default_rng(seed)
-    rows = rng.integers(len(without), size=(BOOTSTRAPS, len(without)))
-    ratios = without[rows].mean(axis=1) / with_images[rows].mean(axis=1)
-    return {
-        "width_with": float(with_images.mean()),
-        "width_without": float(without.mean()),
-        "ratio": float(without.mean() / with_images.mean()),
-        "ratio_lower": float(np.quantile(ratios, 0.025)),
-        "ratio_upper": float(np.quantile(ratios, 0.975)),
-        "share_wider": float(np.mean(without > with_images)),
-    }
 
 
 def predictions(fit: SplitFit, table: NeuroTable, identifiers: bool) -> pd.DataFrame:
@@ -139,12 +62,14 @@ def strongest(fit: SplitFit, regions: tuple[str, ...]) -> pd.Series:
     return values[list(regions)].sort_values(ascending=False)
 
 
-def region_table(influence: pd.DataFrame, atlas: Atlas) -> pd.DataFrame:
+def region_table(influence: pd.DataFrame, atlas: Atlas, floor: dict[str, Floor]) -> pd.DataFrame:
     """The regions with their labels and centres in MNI space, strongest first."""
     centres = pd.DataFrame(atlas.centres().round(1), columns=["x", "y", "z"])
     places = centres.assign(feature=atlas.names, label=atlas.numbers)
     regions = influence[influence["kind"] == "region"].merge(places, on="feature")
     regions.insert(0, "rank", np.arange(1, len(regions) + 1))
+    for part in ("mean", "spread"):
+        regions[f"{part}_above_floor"] = regions[part] > floor[part].most
     return regions.drop(columns="kind").rename(columns={"feature": "region"})
 
 
@@ -165,7 +90,7 @@ def referral_rows(name: str, error: np.ndarray, sd: np.ndarray) -> list[dict]:
     """One row a share, from squared errors and the order of certainty."""
     n = len(error)
     rng = np.random.default_rng(0)
-    samples = rng.integers(n, size=(BOOTSTRAPS // 4, n))
+    samples = rng.integers(n, size=(BOOTSTRAPS, n))
     ordered = np.stack([error[s][np.argsort(sd[s], kind="stable")] for s in samples])
     curve = error[np.argsort(sd, kind="stable")]
     rows = []

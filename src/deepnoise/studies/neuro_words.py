@@ -1,87 +1,127 @@
 """What the study found, in sentences that follow from its numbers."""
 
+import math
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
-from ..inference.diagnostics import Diagnostics
+from . import neuro_verdicts as verdicts
 from .neuro_fit import WITH, WITHOUT
+from .neuro_scores import units_of
 from .neuro_tables import TOP
+from .neuro_texts import listed, percent
+from .neuro_verdicts import Verdict
 
 if TYPE_CHECKING:
     from .neuro import NeuroResult
 
 ROBUST = 0.1
+FEW = 50
 
 
-def findings(result: "NeuroResult", scores: pd.DataFrame) -> list[str]:
-    """Plain sentences for the head of the page; ``scores`` are means over splits."""
-    level = result.plan.level
+def answers(result: "NeuroResult") -> list[Verdict]:
+    """To the questions at the head of the page."""
     return [
-        accuracy(scores),
+        verdicts.images(result.comparison, result.pooled),
+        verdicts.promises(result.pooled, result.plan.level),
+        verdicts.standing_out(result.regions, result.floor["mean"]),
+        verdicts.settled(result.first.models[WITH].diagnostics_),
+    ]
+
+
+def findings(result: "NeuroResult") -> list[str]:
+    """Plain sentences below the answers."""
+    return [
+        accuracy(result.pooled),
         rivalry(result.comparison),
-        honesty(scores, level),
-        widening(result.widths, level),
-        strongest_features(result.influence),
+        strongest_feature(result.influence),
         triage(result.referral),
     ]
 
 
+def warnings(result: "NeuroResult") -> list[str]:
+    """What to know before believing anything: coverage, chains, small test sets."""
+    _, promises, _, settled = answers(result)
+    return [a.text for a in (promises, settled) if a.kind != "good"] + few_units(result)
+
+
+def few_units(result: "NeuroResult") -> list[str]:
+    """A word on small test sets."""
+    count, grouped = len(np.unique(units_of(result.fits))), result.table.groups is not None
+    if count >= FEW:
+        return []
+    what = "groups" if grouped else "subjects"
+    text = f"Only {count} {what} were held out: the standard errors (±) are rough themselves."
+    return [f"{text} More splits (--splits) judge the model on more of them."]
+
+
 def accuracy(scores: pd.DataFrame) -> str:
-    explained = scores.set_index("method")["r2"]
+    ours, without = (explained(scores.set_index("method").loc[name]) for name in (WITH, WITHOUT))
     return (
-        f"With images the model explains {percent(explained[WITH])} of the variance of the score "
-        f"in subjects it has not seen; without them {percent(explained[WITHOUT])}."
+        f"With images the model explains {ours} of the variance of the score in subjects it has "
+        f"not seen; without them {without} (± standard errors)."
     )
 
 
+def explained(row: pd.Series) -> str:
+    """Such as "59 ± 6 %"; "nothing" where the mean of the subjects would have done as well."""
+    error = f" ± {100 * row['r2_se']:.0f}" if math.isfinite(row["r2_se"]) else ""
+    share = f"{100 * row['r2']:.0f}{error} %".replace("-", "−")
+    return share if row["r2"] > 0 else f"nothing ({share})"
+
+
 def rivalry(comparison: pd.DataFrame) -> str:
-    """Whose densities are better, as far as the bootstrap can tell."""
-    better = comparison["lower"] > 0
-    worse = comparison["upper"] < 0
+    """Whose densities are better, as far as paired differences can tell."""
+    gaps = comparison[comparison["score"] == "CRPS"]
+    better = gaps["lower"] > 0
+    worse = gaps["upper"] < 0
     kinds = {
         "are clearly better than those of": better,
         "cannot be told from those of": ~better & ~worse,
         "are clearly worse than those of": worse,
     }
-    parts = [
-        f"{said} {listed(comparison['method'][are])}" for said, are in kinds.items() if any(are)
-    ]
+    parts = [f"{said} {listed(gaps['method'][are])}" for said, are in kinds.items() if any(are)]
     return f"Its densities (by CRPS) {'; they '.join(parts)}."
 
 
-def honesty(scores: pd.DataFrame, level: float) -> str:
-    covered = scores.set_index("method").loc[WITH, f"coverage_{100 * level:.0f}"]
-    return (
-        f"Its {percent(level)} intervals hold the observed score of {percent(covered)} of the "
-        f"subjects not seen; {percent(level)} would be exact."
-    )
-
-
-def widening(widths: dict[str, float], level: float) -> str:
-    """Whether intervals are wider without images, as far as the bootstrap can tell."""
+def widening(widths: dict[str, float], scores: pd.DataFrame, level: float) -> str:
+    """How much wider intervals are without images; a description, from which nothing follows."""
     change = f"{abs(100 * (widths['ratio'] - 1)):.0f} %"
     ends = f"{widths['ratio_lower']:.2f} to {widths['ratio_upper']:.2f}"
-    interval = f"ratio {widths['ratio']:.2f}, 95 % interval {ends}"
     start = f"Without the images the {percent(level)} intervals are"
     if widths["ratio_lower"] > 1:
-        end = f"{change} wider on average ({interval}): the images carry information."
+        end = f"{change} wider on average"
     elif widths["ratio_upper"] < 1:
-        end = f"{change} narrower on average ({interval}): the images do not help this model."
+        end = f"{change} narrower on average"
     else:
-        end = f"not clearly wider or narrower ({interval})."
-    share = f" They are wider for {percent(widths['share_wider'])} of the subjects."
-    return f"{start} {end}{share}"
+        end = "not clearly wider or narrower"
+    text = (
+        f"{start} {end} (ratio {widths['ratio']:.2f}, 95 % interval {ends}), and wider for "
+        f"{percent(widths['share_wider'])} of the subjects."
+    )
+    return f"{text} {_worth_of_widths(scores)}"
 
 
-def strongest_features(influence: pd.DataFrame) -> str:
+def _worth_of_widths(scores: pd.DataFrame) -> str:
+    rows = scores.set_index("method")
+    found = {"with": rows.loc[WITH], "without": rows.loc[WITHOUT]}
+    off = [
+        f"those {name} images are {verdicts.coverage_status(row)}"
+        for name, row in found.items()
+        if verdicts.coverage_status(row) != "as promised"
+    ]
+    if off:
+        return f"Their widths should not be compared: {listed(off)} for what was observed."
+    return "Width alone is no merit: whether the images help is told by the scores below."
+
+
+def strongest_feature(influence: pd.DataFrame) -> str:
     first = influence.iloc[0]
-    regions = influence[influence["kind"] == "region"]["feature"].head(TOP // 2)
     kind = "the brain region " if first["kind"] == "region" else ""
     return (
         f"The strongest influence on the predicted mean has {kind}{first['feature']} "
-        f"({first['mean']:.2f} per standard deviation); the strongest regions are "
-        f"{listed(regions)}."
+        f"({first['mean']:.2f} per standard deviation)."
     )
 
 
@@ -96,26 +136,6 @@ def triage(curves: pd.DataFrame) -> str:
     if half["rmse"] < (1 - ROBUST) * everyone["rmse"]:
         return f"{text}: its certainty points the right way, but so few subjects prove nothing."
     return f"{text}: here its certainty is no help in deciding who needs a closer look."
-
-
-def caution(diagnostics: Diagnostics) -> str:
-    """A warning where the chains are not what they should be; nothing otherwise."""
-    if diagnostics.status in ("good", "usable"):
-        return ""
-    return (
-        "Read this page as preliminary: the computation has not settled, and a longer run may move "
-        f"the numbers, the intervals of influence most of all. In detail: {diagnostics.verdict}. "
-        f"{diagnostics.advice}"
-    )
-
-
-def percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
-
-
-def listed(names: "pd.Series | list[str]") -> str:
-    names = [str(name) for name in names]
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def recovery(found: dict[str, float]) -> str:

@@ -129,6 +129,10 @@ def materialised(density: GaussianMixture) -> GaussianMixture:
     return GaussianMixture.of(means, covs, weights)
 
 
+def versions() -> dict[str, str]:
+    return {"deepnoise": __version__, **{name: version(name) for name in PACKAGES}}
+
+
 def header(task: Task) -> dict[str, Any]:
     """What a row says whatever becomes of it."""
     import jax
@@ -138,7 +142,7 @@ def header(task: Task) -> dict[str, Any]:
         "rows": len(task.X),
         "settings": dict(task.settings),
         "settings_hash": task.settings_hash,
-        "versions": {"deepnoise": __version__, **{name: version(name) for name in PACKAGES}},
+        "versions": versions(),
         "python": platform.python_version(),
         "device": jax.devices()[0].device_kind,
         "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),

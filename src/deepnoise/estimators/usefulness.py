@@ -1,0 +1,87 @@
+"""Is a fitted model worth having on these rows?  Rivals have learnt from the rows of its fit."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from ..model.outcome import Window
+from ..prediction.comparison import Usefulness, usefulness
+from ..prediction.mixture import GaussianMixture
+from ..prediction.rivals import one_density, straight_line
+from .outcomes import taken
+
+# Rivals of more training rows would cost more and be no better.
+MOST_ROWS = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class Rivals:
+    """Densities that are easy to have, and the outcomes ``seen`` that they learnt from."""
+
+    no_input: GaussianMixture
+    line: GaussianMixture
+    seen: np.ndarray | Window
+
+    def judge(self, density: GaussianMixture, y: np.ndarray | Window) -> Usefulness:
+        """Gains of a density at outcomes y over both."""
+        return usefulness(density, y, self.no_input, self.line, self.seen)
+
+
+def usefulness_of(model: Any, X: Any, y: Any) -> Usefulness:
+    """Compare the log score of a fitted regressor with those of two simple rivals.
+
+    One rival is a single density for all rows, the other a ridge line with Gaussian errors.  Both
+    learn from the training rows.  If the model does not keep these, the rivals learn from the
+    rows given here, which favours them.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        A density regressor of one outcome.
+    X : table (N, P)
+        Rows that were not used to fit.
+    y : array (N,), or a ``Window``
+        Their outcomes.
+
+    Returns
+    -------
+    Usefulness
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from deepnoise import BDeepNoiseRegressor
+    >>> x = np.linspace(-1, 1, 80)[:, None]
+    >>> small = BDeepNoiseRegressor(hidden=(3,), chains=2, warmup=50, draws=20, random_state=0)
+    >>> found = usefulness_of(small.fit(x[::2], x[::2, 0]), x[1::2], x[1::2, 0])
+    >>> found.no_input.rows
+    40
+    """
+    outcomes = model._outcomes(y)
+    return rivals_of(model, X, outcomes).judge(model.predict_density(X), outcomes)
+
+
+def rivals_of(model: Any, X: Any, outcomes: np.ndarray | Window) -> Rivals:
+    """Both rivals at the rows of X; ``outcomes`` are those of X, as the model sees them."""
+    x = _features(model, model._rows(X))
+    known, seen = training_rows(model) if keeps_rows(model) else (x, outcomes)
+    return Rivals(one_density(seen, len(x)), straight_line(known, seen, x), seen)
+
+
+def keeps_rows(model: Any) -> bool:
+    """Whether a model still has the rows that it learnt from."""
+    return hasattr(model, "_seen")
+
+
+def training_rows(model: Any) -> tuple[np.ndarray, np.ndarray | Window]:
+    """Standardised features and outcomes, in the user's units, of at most 20,000 training rows."""
+    rows = np.linspace(0, len(model._x) - 1, min(len(model._x), MOST_ROWS)).astype(int)
+    outcomes = jax.tree.map(model._restored, taken(model._seen, rows))
+    return _features(model, model._x[rows].astype(float)), outcomes
+
+
+def _features(model: Any, x: np.ndarray) -> np.ndarray:
+    """Standardised features, without the scores of some."""
+    return x[:, : len(model.units_.x.scale)]

@@ -106,7 +106,7 @@ def gradient(_, state, data):
 
 def move(key, state, data):
     noises = noises_of(state, data)
-    return KERNEL.move(key, jnp.asarray(0), state, noises, data.x, data.y, data.prior)
+    return KERNEL.move(key, jnp.asarray(0), state, noises, data.x, data.y, data)
 
 
 def paths(key, state, data):

@@ -19,11 +19,12 @@ spec.loader.exec_module(render)
 def toy(name: str) -> str:
     """The script with a tiny estimator and few rows."""
     source = (ROOT / "examples" / f"{name}.py").read_text("utf-8")
-    source = source.replace("subjects=600", "subjects=30").replace("480", "24")
+    source = source.replace("subjects=600", "subjects=60").replace("480", "48")
     return "from tests.test_docs import TOYS\n\nglobals().update(TOYS)\n" + shrunk(source)
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:empty mask:UserWarning")  # nilearn, of a toy that finds none
 @pytest.mark.parametrize("name", render.NAMES)
 def test_examples_run(name, tmp_path):
     page = render.page(name, toy(name), tmp_path)

@@ -169,7 +169,7 @@ def test_masses_are_pooled_within_a_tensor(tuning):
     _, position, begun = tuning
     score2 = jnp.zeros_like(begun.score2).at[0].set(8.0)
     size = position.theta.beta[0].size
-    found = 1 / _inverse_mass(replace(begun, score2=score2), position) - 1e-3
+    found = 1 / _inverse_mass(replace(begun, score2=score2), ravel_pytree(position)[1]) - 1e-3
     np.testing.assert_allclose(found[0], 4 + 4 / size, rtol=1e-4)
     np.testing.assert_allclose(found[1:size], 4 / size, rtol=1e-3)
     np.testing.assert_allclose(found[size:], 0, atol=1e-8)

@@ -44,7 +44,7 @@ def by_nuts(key, spec) -> np.ndarray:
     def one_chain(key):
         key_start, key_noise, key_warm, key_run = jax.random.split(key, 4)
         theta, scales = sample_prior(key_start, prior, WIDTHS, float)
-        start = interweave.to_position(theta, scales), jax.random.normal(key_noise, (len(X), 2))
+        start = interweave.to_position(theta, scales), jax.random.normal(key_noise, (2, len(X)))
         warm = blackjax.window_adaptation(blackjax.nuts, log_density)
         (state, tuned), _ = warm.run(key_warm, start, 1000)
         step = blackjax.nuts(log_density, **tuned).step

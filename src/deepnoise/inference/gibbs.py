@@ -52,9 +52,11 @@ def sweep(
     h: PiecewiseLinear,
     hold: jax.Array | bool = False,
     rows: int | None = None,
+    counted: jax.Array | None = None,
 ) -> GibbsState:
     """One full pass.  ``hold`` keeps Theta and Scales, so that latents can settle on a start.
 
+    ``counted`` as in ``model.conditionals``.
     With ``rows``, only that many random rows get new latents.  Which rows are refreshed does not
     depend on the state, so every such kernel, and hence their mixture, leaves the posterior
     invariant.  Paper: alg:sampling.  Errata: E5, E6, E7.
@@ -64,7 +66,7 @@ def sweep(
     old = state.theta
     m = [pre_activation(*part) for part in zip(u, old.beta, old.gamma, strict=True)]
     tau2, sigma2, scales = draw_variances(
-        key_s, v, u, m, old.beta, old.gamma, state.scales, prior, h
+        key_s, v, u, m, old.beta, old.gamma, state.scales, prior, h, counted
     )
     scales = draw_scales(jax.random.fold_in(key_s, SCALES), tau2, sigma2, scales, prior)
     tau2, sigma2, scales = keep_if(
@@ -79,15 +81,15 @@ def sweep(
         part = draw_latents(key_v, key_u, theta, some[0], some[1], some[2], h)
         latents = jax.tree.map(lambda old, new: old.at[chosen].set(new), state.latents, part)
     settled = after(tau2, latents.u[-1]) if latents.u else tau2
-    weights = draw_weights(key_w, *latents.clamp(x, y), settled, scales)
+    weights = draw_weights(key_w, *latents.clamp(x, y), settled, scales, counted)
     beta, gamma = keep_if(hold, (old.beta, old.gamma), weights)
     return GibbsState(Theta(beta, gamma, tau2, sigma2), scales, latents, state.unseen)
 
 
-def draw_weights(key, v, u, tau2, scales: Scales):
+def draw_weights(key, v, u, tau2, scales: Scales, counted=None):
     """All (beta_l, gamma_l) given u, v."""
     layers = zip(u, v, tau2, scales.rho2, scales.xi2, strict=True)
-    return sample_layers(key, [weights_given(*part) for part in layers], tau2)
+    return sample_layers(key, [weights_given(*part, counted) for part in layers], tau2)
 
 
 def sample_layers(key, laws, tau2):
@@ -96,11 +98,12 @@ def sample_layers(key, laws, tau2):
     return tuple(w[:, :-1] for w in draws), tuple(w[:, -1] for w in draws)
 
 
-def draw_variances(key, v, u, m, beta, gamma, scales: Scales, prior: Prior, h):
+def draw_variances(key, v, u, m, beta, gamma, scales: Scales, prior: Prior, h, counted=None):
     """All tau2, sigma2, rho2 and xi2."""
     laws = prior.given(scales)
-    preact = [tau2_given(*part) for part in zip(v, m, laws.preact, strict=True)]
-    postact = [sigma2_given(*part, h) for part in zip(u[1:], v[:-1], laws.postact, strict=True)]
+    preact = [tau2_given(*part, counted) for part in zip(v, m, laws.preact, strict=True)]
+    layers = zip(u[1:], v[:-1], laws.postact, strict=True)
+    postact = [sigma2_given(*part, h, counted) for part in layers]
     return sample_variances(key, preact, postact, beta, gamma, scales, prior)
 
 

@@ -17,7 +17,7 @@ from ..model.conditionals import u_given
 from ..model.gamma import Gamma
 from ..model.gaussian import sample_rows
 from ..model.inverse_gamma import InverseGamma
-from ..model.marginal import last_log_likelihood
+from ..model.marginal import log_likelihood_of_means
 from ..model.network import Arrays, Latents, Prior, Scales, Theta, pre_activation
 from ..model.outcome import Seen
 
@@ -25,7 +25,11 @@ from ..model.outcome import Seen
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Noises:
-    """Standardised noises: e[l] before activation l (l < L), d[l] after it (l < L-1)."""
+    """Standardised noises: e[l] before activation l (l < L), d[l] after it (l < L-1); (K_l, N).
+
+    Rows are on the last axis: there products and their gradients run along memory, which halves
+    the time of the move on a CPU.
+    """
 
     e: Arrays
     d: Arrays
@@ -34,9 +38,10 @@ class Noises:
 def standardise(theta: Theta, v: Arrays, u: Arrays, h: PiecewiseLinear) -> Noises:
     """(e, d) of the clamped latents v_0..v_L, u_0..u_L."""
     m = [pre_activation(*part) for part in zip(u, theta.beta, theta.gamma, strict=True)]
-    e = tuple((v[l] - m[l]) / jnp.sqrt(theta.tau2[l]) for l in range(theta.L))
-    d = tuple((u[l + 1] - h(v[l])) / jnp.sqrt(theta.sigma2[l]) for l in range(theta.L - 1))
-    return Noises(e, d)
+    e = tuple(((v[l] - m[l]) / jnp.sqrt(theta.tau2[l])).T for l in range(theta.L))
+    d = tuple(((u[l + 1] - h(v[l])) / jnp.sqrt(theta.sigma2[l])).T for l in range(theta.L - 1))
+    # Behind the barrier: else every step of the move would compute them again.
+    return jax.lax.optimization_barrier(Noises(e, d))
 
 
 def rebuild(theta: Theta, noises: Noises, x: jax.Array, h: PiecewiseLinear) -> Latents:
@@ -45,10 +50,10 @@ def rebuild(theta: Theta, noises: Noises, x: jax.Array, h: PiecewiseLinear) -> L
     for l in range(theta.L):
         v.append(
             pre_activation(u_l, theta.beta[l], theta.gamma[l])
-            + jnp.sqrt(theta.tau2[l]) * noises.e[l]
+            + jnp.sqrt(theta.tau2[l]) * noises.e[l].T
         )
         if l < theta.L - 1:
-            u_l = h(v[l]) + jnp.sqrt(theta.sigma2[l]) * noises.d[l]
+            u_l = h(v[l]) + jnp.sqrt(theta.sigma2[l]) * noises.d[l].T
             u.append(u_l)
     return Latents(tuple(v), tuple(u))
 
@@ -99,23 +104,28 @@ def _rescaled(theta: Theta, noise, weight, sign: int) -> Theta:
 
 
 def log_density(
-    position: Position, noises: Noises, x: jax.Array, y: Seen, prior: Prior, h: PiecewiseLinear
+    position: Position,
+    noises: Noises,
+    x: jax.Array,
+    y: Seen,
+    prior: Prior,
+    h: PiecewiseLinear,
+    counted: jax.Array | None = None,
 ) -> jax.Array:
-    """log p(position, y | e, d), u_L, ρ² and ξ² integrated out, up to a constant."""
+    """log p(position, y | e, d), u_L, ρ² and ξ² integrated out, up to a constant.
+
+    ``counted`` as in ``model.conditionals``.
+    """
     theta = from_position(position, Scales((), ()))[0]
-    return log_likelihood(theta, noises, x, y, h) + log_prior(position, prior)
+    return log_likelihood(theta, noises, x, y, h, counted) + log_prior(position, prior)
 
 
 def log_prior(position: Position, prior: Prior) -> jax.Array:
     """log p(position) with ρ² and ξ² integrated out, up to a constant."""
     theta = position.theta
-    total = jnp.zeros((), theta.gamma[0].dtype)
-    for l in range(theta.L + 1):
-        total += log_scale_mixture(theta.beta[l], prior.weight[l])
-        total += log_scale_mixture(theta.gamma[l], prior.bias[l])
-        total += _log_variance(theta.tau2[l], prior.preact[l])
-    for l in range(theta.L):
-        total += _log_variance(theta.sigma2[l], prior.postact[l])
+    weights = _joined((*theta.beta, *theta.gamma), (*prior.weight, *prior.bias))
+    variances = _joined((*theta.tau2, *theta.sigma2), (*prior.preact, *prior.postact))
+    total = log_scale_mixture(*weights) + _log_variance(*variances)
     if position.noise is not None and prior.noise_scale is not None:
         total += _log_scale(position.noise, prior.noise_scale)
     for log_s, law in zip(position.weight or (), prior.weight_scale or (), strict=True):
@@ -123,15 +133,39 @@ def log_prior(position: Position, prior: Prior) -> jax.Array:
     return total
 
 
+def _joined(arrays: Arrays, laws: tuple[InverseGamma, ...]) -> tuple[jax.Array, InverseGamma]:
+    """All entries on one axis, and their laws: few large operations instead of many small ones."""
+    parts = list(zip(arrays, laws, strict=True))
+    a, b = (
+        jnp.concatenate([jnp.broadcast_to(getattr(law, name), x.shape).ravel() for x, law in parts])
+        for name in ("a", "b")
+    )
+    return jnp.concatenate([x.ravel() for x in arrays]), InverseGamma(a, b)
+
+
 def _log_scale(log_s, law: Gamma) -> jax.Array:
     """log Gamma(s) + log s (the Jacobian of the log scale) up to a constant."""
     return law.a * log_s - law.rate * jnp.exp(log_s)
 
 
-def log_likelihood(theta: Theta, noises: Noises, x, y: Seen, h: PiecewiseLinear) -> jax.Array:
-    """log N(y; β_L h(v_{L-1}) + γ_L, T_L + β_L Σ_{L-1} β_Lᵀ), or its mass, summed over rows."""
-    top = h(rebuild(theta, noises, x, h).v[-1]) if theta.L else x
-    return jnp.sum(last_log_likelihood(theta, top, y), dtype=float)
+def log_likelihood(
+    theta: Theta, noises: Noises, x, y: Seen, h: PiecewiseLinear, counted=None
+) -> jax.Array:
+    """log N(y; β_L h(v_{L-1}) + γ_L, T_L + β_L Σ_{L-1} β_Lᵀ), or its mass, summed over rows.
+
+    The pass of :func:`rebuild`, with rows on the last axis.
+    """
+    # Behind the barrier: else exp of a few variances would be computed again for every row.
+    sd = jax.lax.optimization_barrier(jax.tree.map(jnp.sqrt, (theta.tau2, theta.sigma2)))
+    u = x.T
+    for l in range(theta.L):
+        m = theta.beta[l] @ u + theta.gamma[l][:, None]
+        u = h(m + sd[0][l][:, None] * noises.e[l])
+        if l < theta.L - 1:
+            u = u + sd[1][l][:, None] * noises.d[l]
+    mean = (theta.beta[-1] @ u + theta.gamma[-1][:, None]).T
+    rows = log_likelihood_of_means(theta, mean, y)
+    return jnp.sum(rows if counted is None else rows * counted, dtype=float)
 
 
 def log_scale_mixture(weight: jax.Array, law: InverseGamma) -> jax.Array:

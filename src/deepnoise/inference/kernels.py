@@ -1,5 +1,6 @@
 """Markov kernels: what one step of a chain is.  Kernels are hashable: compiled code is reused."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,7 +9,7 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 
 from ..model.activation import PiecewiseLinear
-from ..model.network import Prior, Scales, Theta
+from ..model.network import Scales, Theta
 from ..model.outcome import Seen
 from . import gibbs, interweave
 from .gibbs import GibbsState
@@ -36,7 +37,8 @@ class GibbsKernel:
     def step(self, key: jax.Array, t: jax.Array, state: GibbsState, data: Data) -> GibbsState:
         hold = t < self.settle
         x, y = state.unseen.complete(data)
-        swept = gibbs.sweep(key, state, x, y, data.prior, self.h, hold, self.rows)
+        given = data.prior, self.h, hold, self.rows, data.counted
+        swept = gibbs.sweep(key, state, x, y, *given)
         return _completed(jax.random.fold_in(key, UNSEEN), swept, data)
 
     def theta(self, state: GibbsState) -> Theta:
@@ -118,7 +120,7 @@ class InterweavedKernel:
         hold, old, unseen = t < self.settle, state.gibbs, state.gibbs.unseen
         (x, y), evidence = unseen.complete(data), unseen.evidence(data)
         noises = interweave.standardise(old.theta, *old.latents.clamp(x, y), self.h)
-        moved, tuning = self.move(key_move, t, state, noises, x, evidence, data.prior)
+        moved, tuning = self.move(key_move, t, state, noises, x, evidence, data)
         theta, scales = gibbs.keep_if(hold, (old.theta, old.scales), moved)
         paths = interweave.rebuild(theta, noises, x, self.h)
         others = propose_x(key_x, unseen, data, self.tries)
@@ -128,22 +130,26 @@ class InterweavedKernel:
         y = unseen.complete(data)[1]
         latents = interweave.redraw_last(key_u, theta, paths, y, self.h)
         start = GibbsState(theta, scales, latents, unseen)
-        swept = gibbs.sweep(key_sweep, start, x, y, data.prior, self.h, hold)
+        given = data.prior, self.h, hold, None, data.counted
+        swept = gibbs.sweep(key_sweep, start, x, y, *given)
         return InterweavedState(_completed(key_rest, swept, data), tuning)
 
     def move(
-        self, key, t, state: InterweavedState, noises, x, y: Seen, prior: Prior
+        self, key, t, state: InterweavedState, noises, x, y: Seen, data: Data
     ) -> tuple[tuple[Theta, Scales], Tuning]:
         """A Hamiltonian trajectory on Theta and the learnt scales given the standardised noises."""
         from blackjax.mcmc import hmc
 
         theta, scales, tuning = state.gibbs.theta, state.gibbs.scales, state.tuning
 
-        def log_density(position):
-            return interweave.log_density(position, noises, x, y, prior, self.h)
+        flat, position = ravel_pytree(interweave.to_position(theta, scales))
 
-        start = hmc.init(interweave.to_position(theta, scales), log_density)
-        tuning = self._learn_mass(t, tuning, ravel_pytree(start.logdensity_grad)[0])
+        def log_density(flat):
+            given = noises, x, y, data.prior, self.h, data.counted
+            return interweave.log_density(position(flat), *given)
+
+        start = hmc.init(flat, log_density)
+        tuning = self._learn_mass(t, tuning, start.logdensity_grad)
         size = jnp.exp(
             jnp.where(
                 t < tuning.window[1],
@@ -154,10 +160,10 @@ class InterweavedKernel:
         key_jitter, key_hmc = jax.random.split(key)
         size = size * jax.random.uniform(key_jitter, (), size.dtype, *JITTER)
         end, info = hmc.build_kernel()(
-            key_hmc, start, log_density, size, _inverse_mass(tuning, start.position), self.leapfrogs
+            key_hmc, start, log_density, size, _inverse_mass(tuning, position), self.leapfrogs
         )
         tuning = self._learn_step(t, tuning, info.acceptance_rate)
-        return interweave.from_position(end.position, scales), tuning
+        return interweave.from_position(position(end.position), scales), tuning
 
     def _learn_mass(self, t, tuning: Tuning, score) -> Tuning:
         """The mass with one more score; once it is kept, the step size is tuned afresh."""
@@ -195,7 +201,7 @@ class InterweavedKernel:
         return state.gibbs.unseen.beside
 
 
-def _inverse_mass(tuning: Tuning, position: Position) -> jax.Array:
-    score2 = ravel_pytree(position)[1](tuning.score2)
-    pooled = jax.tree.map(lambda a: (a + jnp.mean(a)) / 2, score2)
+def _inverse_mass(tuning: Tuning, position: Callable[[jax.Array], Position]) -> jax.Array:
+    """From the flat squared scores; ``position`` says which belong to one tensor."""
+    pooled = jax.tree.map(lambda a: (a + jnp.mean(a)) / 2, position(tuning.score2))
     return 1 / (ravel_pytree(pooled)[0] + 1e-3)

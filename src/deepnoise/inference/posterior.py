@@ -167,9 +167,11 @@ def fit(
 
     Both are standardised by the caller.  ``devices`` as in :func:`resume`.
     """
-    layout = Layout.over(devices, plan.chains, len(x))
+    layout = Layout.over(devices, plan.chains, len(x), may_fill(plan, x))
     with numerics():
         rows = observed(plan, x, y)
+        if layout.filled:
+            rows = *layout.place_rows(rows[:2]), rows[2]
         # On one device: gradient fits use a few rows at a time, and other sums than those of one
         # device would lead them elsewhere.
         start = jax.jit(begin_start, static_argnums=0)(plan.program(), plan.seed, *rows)
@@ -177,7 +179,7 @@ def fit(
         data = placed(plan, start, rows, layout)
         begun = layout.place_chains({"start": start, "unseen": complete})
         compiled = jax.jit(begin_state, static_argnums=(0, 1))
-        state = compiled(plan.program(), layout, plan.seed, begun, data)
+        state = compiled(plan.program(), layout.inside, plan.seed, begun, data)
         posterior = Posterior(plan, start, Run(state, 0, layout=layout))
         return draw_more(posterior, data, plan.draws, on_segment)
 
@@ -196,7 +198,7 @@ def resume(
     each of which calls this with the same arguments.
     """
     plan, run = posterior.plan, posterior.run
-    layout = Layout.over(devices, plan.chains, len(x))
+    layout = Layout.over(devices, plan.chains, len(x), may_fill(plan, x))
     with numerics():
         data = placed(plan, posterior.start, observed(plan, x, y), layout)
         run = replace(run, state=layout.place_chains(run.state), layout=layout)
@@ -208,7 +210,13 @@ def placed(plan: Plan, start: Start, rows, layout: Layout) -> Data:
     x, y, missing = rows
     prior = layout.place_chains(chain_priors(plan, start.theta, x, y))
     x, y = layout.place_rows((x, y))
-    return Data(x, y, prior, layout.place_all(missing))
+    return Data(x, y, prior, layout.place_all(missing), layout.counted(plan.dtype))
+
+
+def may_fill(plan: Plan, x: np.ndarray) -> bool:
+    """Whether rows may be padded: nothing but the sweep and the move adds up over them."""
+    plain = plan.outcome == "real" and plan.init == "prior" and plan.prior != "anchored"
+    return plain and not np.isnan(x).any()
 
 
 def draw_more(posterior: Posterior, data: Data, draws: int, on_segment) -> Posterior:

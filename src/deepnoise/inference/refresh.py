@@ -59,6 +59,6 @@ def draw_noises(key: jax.Array, theta: Theta, rows: int) -> Noises:
     """Standard normal noises of every row, by one call."""
     widths = [s2.shape[0] for s2 in theta.sigma2]
     dtype = theta.sigma2[0].dtype
-    flat = normals(key, (rows, 2 * sum(widths) - widths[-1]), dtype)
-    parts = jnp.split(flat, np.cumsum([*widths, *widths[:-1]])[:-1], axis=1)
+    flat = normals(key, (rows, 2 * sum(widths) - widths[-1]), dtype).T
+    parts = jnp.split(flat, np.cumsum([*widths, *widths[:-1]])[:-1])
     return Noises(tuple(parts[: theta.L]), tuple(parts[theta.L :]))

@@ -13,16 +13,30 @@ import jax
 
 @contextmanager
 def numerics() -> Iterator[None]:
-    """64-bit types available and full float32 products, inside this context only."""
-    _cache_compilations()
-    with jax.enable_x64(True), jax.default_matmul_precision("highest"):
+    """64-bit types available, full float32 products and cached compiles, in this context only."""
+    with cached_compilations(), jax.enable_x64(True), jax.default_matmul_precision("highest"):
         yield
 
 
-def _cache_compilations() -> None:
-    """Compiled programs are kept on disk, unless the user has chosen a place or none."""
-    if jax.config.values["jax_compilation_cache_dir"] is None:
-        home = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
-        folder = home / "deepnoise" / "jax"
-        jax.config.update("jax_compilation_cache_dir", str(folder))
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
+@contextmanager
+def cached_compilations() -> Iterator[None]:
+    """Programs that are compiled here are kept on disk, unless the user has chosen a place.
+
+    JAX_ENABLE_COMPILATION_CACHE=0 switches it off.
+    """
+    if jax.config.values["jax_compilation_cache_dir"] is not None:
+        yield
+        return
+    home = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+    ours = {
+        "jax_compilation_cache_dir": str(home / "deepnoise" / "jax"),
+        "jax_persistent_cache_min_compile_time_secs": 0.2,
+    }
+    before = {name: jax.config.values[name] for name in ours}
+    try:
+        for name, value in ours.items():
+            jax.config.update(name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            jax.config.update(name, value)

@@ -22,7 +22,7 @@ from .unseen import NOTHING, Beside, Data
 
 SEGMENT = 64
 SECONDS_A_SEGMENT = 0.5
-CHAIN_AXES = Data(x=None, y=None, prior=0, missing=None)  # type: ignore[arg-type]
+CHAIN_AXES = Data(x=None, y=None, prior=0, missing=None, counted=None)  # type: ignore[arg-type]
 
 
 @jax.tree_util.register_dataclass
@@ -103,7 +103,7 @@ def sample(
             count = int(crew.agreed(min(size, left, SEGMENT)))
             began = time.perf_counter()
             now = keys, run.state, np.int64(run.t), np.int64(count), data
-            state, new = jax.block_until_ready(advance(kernel, thin, *now, run.layout))
+            state, new = jax.block_until_ready(advance(kernel, thin, *now, run.layout.inside))
             kept = run.draws, run.beside
             if not warming:
                 buffer = buffer or _with_room(run, new, draws)

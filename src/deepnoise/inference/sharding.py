@@ -3,6 +3,9 @@
 The chain's code does not know: the compiler splits what is done row by row and adds up what is
 summed over rows.  Outside compiled code rows are padded to equal shares; inside, the padding is cut
 off again and the compiler sees the true number of rows, so that nothing has to be weighted.
+
+On one device rows may be padded to one of few sizes instead, and the padding stays: it counts
+nothing (``Data.counted``), and tables of about the same length share one compiled program.
 """
 
 from collections.abc import Iterator
@@ -79,21 +82,41 @@ ALONE = Crew()
 
 @dataclass(frozen=True)
 class Layout:
-    """A mesh of chains × rows for a fit of so many rows; without a mesh, one device."""
+    """A mesh of chains × rows for a fit of so many rows; without a mesh, one device.
+
+    With ``filled``, one device has them padded to ``rung(rows)``.
+    """
 
     rows: int
     mesh: Mesh | None = None
     crew: Crew = ALONE
+    filled: bool = False
 
     @classmethod
-    def over(cls, devices: int | str, chains: int, rows: int) -> "Layout":
+    def over(cls, devices: int | str, chains: int, rows: int, may_fill: bool = False) -> "Layout":
         """As many groups of devices as share out the chains evenly, rows split within a group."""
         crew, found = Crew.of(devices), chosen(devices)
         if len(found) == 1:
-            return ONE_DEVICE
+            return cls(rows, filled=True) if may_fill else ONE_DEVICE
         shape = (groups := gcd(chains, len(found)), len(found) // groups)
         axes = (AxisType.Auto, AxisType.Auto)
         return cls(rows, Mesh(np.array(found).reshape(shape), (CHAINS, ROWS), axes), crew)
+
+    @property
+    def inside(self) -> "Layout":
+        """What compiled code knows of it: nothing of the number of rows, if they are padded."""
+        return self if self.mesh is not None else ONE_DEVICE
+
+    def counted(self, dtype) -> np.ndarray | None:
+        """1 for rows of the data and 0 for padding that compiled code sees; None if there is none."""
+        return (np.arange(self.size) < self.rows).astype(dtype) if self.filled else None
+
+    @property
+    def size(self) -> int:
+        """Rows with their padding."""
+        if self.mesh is None:
+            return rung(self.rows) if self.filled else self.rows
+        return self.rows + -self.rows % self.mesh.shape[ROWS]
 
     def place_rows(self, tree: Any) -> Any:
         """Rows (N, ...) from this process's memory."""
@@ -127,9 +150,9 @@ class Layout:
 
     def whole(self, state: Any) -> Any:
         """The state in the memory of every process, without padding; all must ask for it."""
-        if self.mesh is None:
+        if self.mesh is None and not self.filled:
             return jax.tree.map(np.asarray, state)
-        gather = jax.jit(lambda a: a, out_shardings=self._sharding(PartitionSpec()))
+        gather = np.asarray if self.mesh is None else self._gather()
 
         def cut(a, spec):
             a = np.asarray(gather(a))
@@ -137,13 +160,17 @@ class Layout:
 
         return self._mapped(cut, state, _spec)
 
+    def _gather(self):
+        return jax.jit(lambda a: a, out_shardings=self._sharding(PartitionSpec()))
+
     def _sharding(self, spec: PartitionSpec) -> NamedSharding:
         assert self.mesh is not None
         return NamedSharding(self.mesh, spec)
 
     def _placed(self, tree, spec_of):
         if self.mesh is None:
-            return jax.tree.map(jnp.asarray, tree)
+            fill = lambda a, spec: jnp.asarray(self._filled(np, a, spec))  # noqa: E731
+            return self._mapped(fill, tree, spec_of)
 
         def place(a, spec):
             if jnp.issubdtype(a.dtype, jax.dtypes.prng_key):
@@ -165,11 +192,11 @@ class Layout:
         return jax.lax.with_sharding_constraint(filled, self._sharding(spec))
 
     def _filled(self, library, a, spec):
-        """Rows added so that all devices of a group have the same number."""
-        extra = -self.rows % self._sharding(spec).mesh.shape[ROWS]
-        if ROWS not in spec or not extra:
+        """``size`` rows, the last of them zeros."""
+        if ROWS not in spec or self.size == self.rows:
             return a
         axis = spec.index(ROWS)
+        extra = self.size - a.shape[axis]
         return library.pad(a, [(0, extra if i == axis else 0) for i in range(a.ndim)])
 
     def _mapped(self, f, tree, spec_of):
@@ -177,6 +204,12 @@ class Layout:
 
 
 ONE_DEVICE = Layout(0)
+
+
+def rung(rows: int) -> int:
+    """The next of few sizes, of which there are eight from one power of two to the next."""
+    step = max(2 ** (rows.bit_length() - 4), 1)
+    return -(-rows // step) * step
 
 
 def _spec(path) -> PartitionSpec:

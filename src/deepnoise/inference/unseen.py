@@ -29,13 +29,15 @@ CUT_TRIES = 4
 class Data:
     """What a chain is conditioned on: the same rows for every chain, a prior for each.
 
-    Missing entries of x hold any number.
+    Missing entries of x hold any number.  ``counted`` (N,) is 0 for rows that only fill the arrays
+    up (see ``Layout``), None if there are none.
     """
 
     x: jax.Array
     y: Seen | Levels
     prior: Prior
     missing: Missing | None = None
+    counted: jax.Array | None = None
 
 
 @jax.tree_util.register_dataclass

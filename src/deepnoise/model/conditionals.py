@@ -1,6 +1,8 @@
 """The full conditionals, one function an equation; each returns a law, none draws.
 
 ``l`` is fixed in every function; ``_prev`` and ``_next`` are its neighbours l - 1 and l + 1.
+Where sums run over rows, ``counted`` (N,) is 1 for rows of the data and 0 for those that only fill
+an array up; None counts all.
 """
 
 import jax
@@ -30,7 +32,7 @@ def u_given(v_prev, v, beta, gamma, tau2, sigma2_prev, h: PiecewiseLinear) -> Li
     return LinearGaussian(h(v_prev), sigma2_prev, beta, v - gamma, tau2)
 
 
-def weights_given(u, v, tau2, rho2, xi2) -> InformationGaussian:
+def weights_given(u, v, tau2, rho2, xi2, counted=None) -> InformationGaussian:
     """[(β_k, γ_k) | rest] = N(Λ⁻¹ η, Λ⁻¹), Λ = ūᵀū / τ²_k + diag(ρ²_k, ξ²_k)⁻¹, η = ūᵀ v_k / τ²_k.
 
     Paper: eq:distribution-betagamma.  Erratum: E2.  One Gram matrix ūᵀū, ū = (u, 1), for every k.
@@ -38,6 +40,8 @@ def weights_given(u, v, tau2, rho2, xi2) -> InformationGaussian:
     """
     u, v = u.astype(float), v.astype(float)
     u_bar = jnp.concatenate([u, jnp.ones_like(u[:, :1])], axis=1)
+    if counted is not None:
+        u_bar = u_bar * counted[:, None]
     return weights_given_sums(u_bar.T @ u_bar, v.T @ u_bar, tau2, rho2, xi2)
 
 
@@ -49,20 +53,22 @@ def weights_given_sums(gram, cross, tau2, rho2, xi2) -> InformationGaussian:
     return InformationGaussian(gram / tau2[:, None, None] + diagonal, cross / tau2[:, None])
 
 
-def tau2_given(v, m, preact: InverseGamma) -> InverseGamma:
+def tau2_given(v, m, preact: InverseGamma, counted=None) -> InverseGamma:
     """[τ²_k | rest] = IG(a_preact + N/2, b_preact + |v_k - m_k|²/2), m = β_l u_l + γ_l.
 
     Paper: eq:distribution-tau.  Erratum: E3.
     """
-    return _after_rows(preact, v - m)
+    return _after_rows(preact, v - m, counted)
 
 
-def sigma2_given(u_next, v, postact: InverseGamma, h: PiecewiseLinear) -> InverseGamma:
+def sigma2_given(
+    u_next, v, postact: InverseGamma, h: PiecewiseLinear, counted=None
+) -> InverseGamma:
     """[σ²_k | rest] = IG(a_postact + N/2, b_postact + |u_{l+1,k} - h(v_k)|²/2).
 
     Paper: eq:distribution-sigma.  Erratum: E3.
     """
-    return _after_rows(postact, u_next - h(v))
+    return _after_rows(postact, u_next - h(v), counted)
 
 
 def rho2_given(beta, weight: InverseGamma) -> InverseGamma:
@@ -100,6 +106,9 @@ def weight_given(rho2, weight: InverseGamma, law: Gamma) -> Gamma:
     return law.updated(weight, rho2)
 
 
-def _after_rows(prior: InverseGamma, residual: jax.Array) -> InverseGamma:
+def _after_rows(prior: InverseGamma, residual: jax.Array, counted) -> InverseGamma:
+    rows = residual.shape[0]
+    if counted is not None:
+        residual, rows = residual * counted[:, None], jnp.sum(counted)
     total = jnp.sum(residual**2, axis=0, dtype=float)
-    return prior.updated(residual.shape[0], total.astype(residual.dtype))
+    return prior.updated(rows, total.astype(residual.dtype))

@@ -54,7 +54,12 @@ def last_log_likelihood(theta: Theta, top: jax.Array, y: Seen) -> jax.Array:
     Its mass where y is a window or a choice: exact for one outcome; several count as independent
     given the path, which serves a start but no chain.
     """
-    mean, cov = pre_activation(top, theta.beta[-1], theta.gamma[-1]), last_covariance(theta)
+    return log_likelihood_of_means(theta, pre_activation(top, theta.beta[-1], theta.gamma[-1]), y)
+
+
+def log_likelihood_of_means(theta: Theta, mean: jax.Array, y: Seen) -> jax.Array:
+    """:func:`last_log_likelihood` from β_L top + γ_L, (..., N, Q)."""
+    cov = last_covariance(theta)
     if isinstance(y, Window | Logit | Choice):
         return log_seen(mean, jnp.diagonal(cov), y)
     return log_normal_rows(y - mean, cov)

@@ -1,4 +1,4 @@
-"""Rows are padded to few sizes; the padding counts nothing, and tables of a size share a program."""
+"""Rows are padded to few sizes: the padding counts nothing, and similar tables share a program."""
 
 from dataclasses import replace
 
@@ -13,9 +13,7 @@ from deepnoise.inference.sharding import Layout, rung
 from deepnoise.model.activation import hard_tanh
 from deepnoise.model.outcome import Window
 
-PLAN = Plan(
-    (4, 3), hard_tanh, seed=2, chains=2, warmup=2, draws=3, init="prior", dtype="float64"
-)
+PLAN = Plan((4, 3), hard_tanh, seed=2, chains=2, warmup=2, draws=3, init="prior", dtype="float64")
 rng = np.random.default_rng(0)
 X = rng.normal(size=(40, 3))
 Y = X[:, :1] + 0.3 * rng.normal(size=(40, 1))
@@ -59,7 +57,9 @@ def test_a_padded_run_resumes_to_the_same_draws():
     part = fit(PLAN, X[:37], Y[:37])
     stored = replace(part, run=part.run.whole())
     assert stored.run.state.gibbs.latents.v[0].shape[1] == 37
-    jax.tree.map(np.testing.assert_array_equal, resume(stored, X[:37], Y[:37], 5).draws, whole.draws)
+    jax.tree.map(
+        np.testing.assert_array_equal, resume(stored, X[:37], Y[:37], 5).draws, whole.draws
+    )
 
 
 def test_what_may_be_padded():

@@ -67,14 +67,15 @@ class TestBlocks:
             found = GaussianMixture.from_blocks(20, 1, mixture.n_components, read)
             return found.mean(), found.quantile([0.1, 0.9]), found.cdf_grid(np.arange(9.0))
 
-        expected, fresh = queried(lambda *span: mixture.read(*span)), Remembered(read)
+        expected, fresh = queried(lambda *span: mixture.read(*span)), Remembered(read, 20)
         for part, all_ in zip(queried(fresh), expected, strict=True):
             np.testing.assert_array_equal(part, all_)
         assert len(set(asked)) == len(asked)
         assert sum(stop - start for start, stop in asked) == 20
         asked.clear()
         monkeypatch.setattr(mixture_components, "KEPT_VALUES", 45)
-        bounded = Remembered(read)
+        monkeypatch.setattr(mixture_components, "AHEAD", 1)
+        bounded = Remembered(read, 20)
         queried(bounded)
         assert sum(parts.means.size for parts in bounded.kept.values()) <= 45
         assert sum(stop - start for start, stop in asked) > 20

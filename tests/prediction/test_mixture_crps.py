@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from deepnoise.prediction.mixture_crps import _by_integral, _by_pairs, _step
+from deepnoise.prediction.mixture_crps import _by_integral, _by_pairs, _lags, _least_lags, _step
 
 from .mixtures import (
     oracle_cdf,
@@ -56,6 +56,26 @@ class TestCrps:
         step = _step(law) * np.ones(3)
         smooth = _by_integral(law, low, step, np.ceil((high - low) / step))
         np.testing.assert_allclose(smooth, _by_pairs(law), rtol=1e-9)
+
+    @quick
+    @given(seeds, st.sampled_from([1e3, 0.0]), st.floats(0.02, 3.0))
+    def test_many_components_are_within_what_is_stated(self, seed, centre, sd):
+        rng = np.random.default_rng(seed)
+        sds = sd * np.exp(0.3 * rng.normal(size=(1, 400)))
+        mixture = univariate(rng.normal(size=(3, 400)) + centre, sds)
+        law = mixture.components().law(0)
+        pairs = _by_pairs(law)
+        low, high = (law.means - 6.5 * law.sds).min(-1), (law.means + 6.5 * law.sds).max(-1)
+        step = _step(law) * np.ones(3)
+        quick = _by_integral(law, low, step, np.ceil((high - low) / step))
+        np.testing.assert_allclose(quick, pairs, rtol=0, atol=1e-7 * np.sqrt(mixture.var()).min())
+
+    @quick
+    @given(seeds, st.floats(0.01, 3.0))
+    def test_neighbours_to_visit_are_not_overrated(self, seed, sd):
+        law = univariate(np.random.default_rng(seed).normal(size=(3, 90)), [[sd] * 90])
+        law = law.components().law(0)
+        assert (_least_lags(law) <= _lags(law)).all()
 
     def test_against_scoringrules(self):
         scoringrules = pytest.importorskip("scoringrules")

@@ -111,6 +111,7 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
         """Return the predictive density of each row, in the units of y.
 
         Its components are computed in blocks of rows when they are needed, so X may be large.
+        Up to 1 GB of them are kept: ask one density for all you want of a table.
 
         Parameters
         ----------

@@ -1,5 +1,6 @@
 """An estimator's chains: run, continued, kept, saved, and what predictions draw from them."""
 
+import copy
 import hashlib
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,7 +22,7 @@ from ..inference.sharding import Crew
 from ..model.covariates import InputLaw, input_prior, inputs_given
 from ..model.outcome import Window
 from ..prediction.familiarity import Familiarity, familiarity
-from ..prediction.per_draw import DrawDensities
+from ..prediction.per_draw import DrawDensities, spaced
 from . import files, settings
 from .checkpoint import Checkpointer, checkpoint_seed, estimator_header
 from .progress import reporting
@@ -94,6 +95,50 @@ class PosteriorChains:
         if draws > self.posterior_.run.n_draws:
             self._run(plan, replace(self.posterior_, plan=plan))
         return self
+
+    def thinned(self, draws: int | None = None, paths: int | None = None) -> Self:
+        """Return a copy of this model with fewer draws or noise paths, for fast predictions.
+
+        Its densities have ``draws`` × ``paths`` components of each chain, and the time of a
+        prediction is in proportion.  They are estimates of the same densities from fewer
+        simulations: ``cdf_distance`` of a :class:`GaussianMixture` bounds what that costs at rows
+        of yours.  The copy is saved and loaded like any other model; its ``diagnostics_`` judge
+        the draws that are left.  This model does not change.
+
+        Parameters
+        ----------
+        draws : int, optional
+            Draws to keep of each chain, evenly spaced; by default all.
+        paths : int, optional
+            Noise paths to simulate for each draw; by default as many as now.
+
+        Returns
+        -------
+        estimator
+            Of the same class, fitted.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from deepnoise import BDeepNoiseRegressor
+        >>> X = np.linspace(-1, 1, 40)[:, None]
+        >>> model = BDeepNoiseRegressor(hidden=(3,), chains=2, warmup=50, draws=20, random_state=0)
+        >>> small = model.fit(X, X[:, 0] ** 2).thinned(10, paths=2)
+        >>> small.predict_density(X).n_components, model.predict_density(X).n_components
+        (41, 401)
+        """
+        check_is_fitted(self)
+        held = self.posterior_.run.n_draws
+        draws = held if draws is None else settings.count("draws", draws, 1)
+        if draws > held:
+            raise ValueError(f"draws must be at most {held}, what each chain has; got {draws}")
+        paths = self.paths if paths is None else settings.count("paths", paths, 1)
+        made = copy.copy(self)
+        made.posterior_ = _thinned(self.posterior_, draws)
+        # The folder of a checkpoint holds all draws.
+        made.checkpoint, made.paths = None, paths
+        made._laws = made._diagnostics = None
+        return made
 
     def _run(self, plan: Plan, posterior: Posterior | None = None) -> None:
         """Draw, from the start, from a checkpoint or from ``posterior`` on, and keep the result."""
@@ -239,6 +284,14 @@ class PosteriorChains:
             shift=np.array(self.units_.y.mean),
             inputs=self._input_laws(x),
         )
+
+
+def _thinned(posterior: Posterior, draws: int) -> Posterior:
+    """Some draws of each chain, evenly spaced, and what was drawn beside them."""
+    run, chosen = posterior.run, spaced(posterior.run.n_draws, draws)
+    kept, beside = jax.tree.map(lambda a: np.asarray(a[:, chosen]), (run.draws, run.beside))
+    run = replace(run, draws=kept, beside=beside)
+    return replace(posterior, plan=replace(posterior.plan, draws=draws), run=run)
 
 
 def windows_of(plan: Plan, y: np.ndarray | Window) -> Window | None:

@@ -191,7 +191,7 @@ def _fit(network: Network, training: Training, keys, starts, x, y, train, held, 
 
 def density(network: Network, weights: Weights, seed: int, x: np.ndarray) -> GaussianMixture:
     """The mixture of all members at rows x, in float64, a block of rows at a time."""
-    with jax.enable_x64(True):
+    with numerics():
         key = jax.random.fold_in(jax.random.key(seed), PREDICTION)
         exact = jax.tree.map(lambda a: np.asarray(a, float), weights)
         _, components, outcomes = jax.eval_shape(
@@ -199,7 +199,7 @@ def density(network: Network, weights: Weights, seed: int, x: np.ndarray) -> Gau
         )[1].shape
 
     def read(start: int, stop: int) -> Components:
-        with jax.enable_x64(True):
+        with numerics():
             rows = padded(np.asarray(x[start:stop], float))
             parts = [np.asarray(part) for part in _mixture(network, exact, key, rows)]
         share, means, variances = (part[: stop - start] for part in parts)

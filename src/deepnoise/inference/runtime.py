@@ -4,9 +4,11 @@ All of it is local to our calls: the user's own JAX settings stay as they are.
 """
 
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import jax
 
@@ -24,19 +26,51 @@ def cached_compilations() -> Iterator[None]:
 
     JAX_ENABLE_COMPILATION_CACHE=0 switches it off.
     """
-    if jax.config.values["jax_compilation_cache_dir"] is not None:
+    if _SETTINGS.enter():
+        try:
+            yield
+        finally:
+            _SETTINGS.leave()
+    else:
         yield
-        return
+
+
+class _CacheSettings:
+    """JAX's settings of its cache, ours while any thread is in our code, then the user's again."""
+
+    def __init__(self) -> None:
+        self.lock, self.inside, self.before = threading.Lock(), 0, {}
+
+    def enter(self) -> bool:
+        """Whether the place is ours to choose."""
+        with self.lock:
+            if not self.inside:
+                if jax.config.values["jax_compilation_cache_dir"] is not None:
+                    return False
+                ours = _our_cache()
+                self.before = {name: jax.config.values[name] for name in ours}
+                _update(ours)
+            self.inside += 1
+        return True
+
+    def leave(self) -> None:
+        with self.lock:
+            self.inside -= 1
+            if not self.inside:
+                _update(self.before)
+
+
+_SETTINGS = _CacheSettings()
+
+
+def _our_cache() -> dict[str, Any]:
     home = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
-    ours = {
+    return {
         "jax_compilation_cache_dir": str(home / "deepnoise" / "jax"),
         "jax_persistent_cache_min_compile_time_secs": 0.2,
     }
-    before = {name: jax.config.values[name] for name in ours}
-    try:
-        for name, value in ours.items():
-            jax.config.update(name, value)
-        yield
-    finally:
-        for name, value in before.items():
-            jax.config.update(name, value)
+
+
+def _update(settings: dict[str, Any]) -> None:
+    for name, value in settings.items():
+        jax.config.update(name, value)

@@ -107,9 +107,9 @@ class Layout:
         """What compiled code knows of it: nothing of the number of rows, if they are padded."""
         return self if self.mesh is not None else ONE_DEVICE
 
-    def counted(self, dtype) -> np.ndarray | None:
-        """1 for rows of the data and 0 for padding that compiled code sees; None if there is none."""
-        return (np.arange(self.size) < self.rows).astype(dtype) if self.filled else None
+    def counted(self, dtype) -> jax.Array | None:
+        """1 for rows of the data and 0 for padding; None where compiled code sees no padding."""
+        return (jnp.arange(self.size) < self.rows).astype(dtype) if self.filled else None
 
     @property
     def size(self) -> int:

@@ -107,8 +107,8 @@ def weight_given(rho2, weight: InverseGamma, law: Gamma) -> Gamma:
 
 
 def _after_rows(prior: InverseGamma, residual: jax.Array, counted) -> InverseGamma:
-    rows = residual.shape[0]
     if counted is not None:
-        residual, rows = residual * counted[:, None], jnp.sum(counted)
+        residual = residual * counted[:, None]
+    rows = residual.shape[0] if counted is None else jnp.sum(counted)
     total = jnp.sum(residual**2, axis=0, dtype=float)
     return prior.updated(rows, total.astype(residual.dtype))

@@ -7,6 +7,7 @@ import jax
 import numpy as np
 from scipy.special import expit, ndtr, softmax, xlogy
 
+from ..inference.runtime import numerics
 from ..model.outcome import NODES_OF_CHOICE, hermite, log_choice
 from ..model.random import normals
 from .per_draw import DrawDensities
@@ -52,7 +53,7 @@ def class_probabilities(
         for rows, means in densities.blocks(densities.n_outcomes):
             yield rows, softmax(means + last, axis=-1).mean(axis=2)
         return
-    with jax.enable_x64(True):
+    with numerics():
         choose = jax.jit(lambda mean, variance: jax.numpy.exp(log_choice(mean, variance)))
         for rows, means in densities.blocks(NODES_OF_CHOICE * densities.n_outcomes):
             # Probabilities need no more than float32, which is twice as fast.
@@ -104,7 +105,7 @@ def _last_noise(densities: DrawDensities) -> np.ndarray:
     theta = densities.draws
     if theta.L == 0:
         return np.zeros((1, 1, densities.n_outcomes))
-    with jax.enable_x64(True):
+    with numerics():
         key = jax.random.fold_in(densities.key, LAST)
         z = np.asarray(normals(key, (densities.paths, theta.sigma2[-1].shape[1]), float))
     scaled = np.asarray(theta.beta[-1], float) * np.sqrt(theta.sigma2[-1])[:, None]
@@ -113,7 +114,7 @@ def _last_noise(densities: DrawDensities) -> np.ndarray:
 
 def _outcome_noise(densities: DrawDensities) -> np.ndarray:
     """τ_L z for every draw and path, z shared by all rows: (M, R, Q)."""
-    with jax.enable_x64(True):
+    with numerics():
         key = jax.random.fold_in(densities.key, OUTCOME)
         z = np.asarray(normals(key, (densities.paths, densities.n_outcomes), float))
     return np.sqrt(np.asarray(densities.draws.tau2[-1], float))[:, None] * z

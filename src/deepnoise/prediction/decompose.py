@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..inference import notebook
+from ..inference.runtime import numerics
 from ..model.activation import PiecewiseLinear
 from ..model.bounds import layer_bounds
 from ..model.marginal import path_noises
@@ -52,7 +53,7 @@ def decompose(densities: DrawDensities) -> VarianceParts:
     densities.refuse_gaps("decompose")
     weights, paths = densities.weights, densities.paths
     epistemic, parts = [], []
-    with jax.enable_x64(True):
+    with numerics():
         draws = as_float64(densities.draws)
         last = densities.average(np.asarray(jax.vmap(last_variances)(draws)), axis=0)
         for rows in row_blocks(len(densities.x), len(weights) * paths * densities.n_outcomes):
@@ -76,7 +77,7 @@ def decompose(densities: DrawDensities) -> VarianceParts:
 def mean_bounds(densities: DrawDensities) -> np.ndarray:
     """The terms of Theorem 3 for the network of every single outcome; (L + 1, Q)."""
     found = []
-    with jax.enable_x64(True):
+    with numerics():
         draws = as_float64(densities.draws)
         for q in range(densities.n_outcomes):
             one = replace(

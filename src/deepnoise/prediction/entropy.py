@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import logsumexp
 
+from ..inference.runtime import numerics
 from . import mixture_math as kernels
 from .mixture import GaussianMixture
 from .mixture_components import Components, generator
@@ -42,7 +43,7 @@ class EntropyParts:
 
 def entropy_parts(predictive: GaussianMixture, densities: DrawDensities) -> EntropyParts:
     """Entropy parts of every row, of its predictive density and of the densities given draws."""
-    with jax.enable_x64(True):
+    with numerics():
         rng = generator(jax.random.fold_in(densities.key, densities.n_outcomes))
     total, error_total = entropy(predictive, rng)
     epistemic, error = information(densities, rng)
@@ -104,7 +105,7 @@ def information(
             if grid is None:
                 found.append(_sampled_information(rng, row, factors, weights))
                 continue
-            with jax.enable_x64(True):
+            with numerics():
                 value = integrated_information(grid, row[..., 0], factors[:, 0, 0], weights)
             found.append((float(value), 0.0))
     values, errors = np.array(found).T
@@ -138,7 +139,7 @@ def _sampled_information(rng, means, factors, weights) -> tuple[float, float]:
     taken, path = choose(weights[None], _even(rng)[None])[0], rng.integers(paths, size=SAMPLES)
     z = rng.standard_normal((SAMPLES, means.shape[2]))
     y = means[taken, path] + np.einsum("spq,sq->sp", factors[taken], z)
-    with jax.enable_x64(True):
+    with numerics():
         second = (path >= paths // 2) & (paths > 1)
         terms = np.asarray(log_ratios(y, taken, second, means, np.linalg.inv(factors), weights))
     return terms.mean(), terms.std() / np.sqrt(SAMPLES)

@@ -7,6 +7,7 @@ import jax
 import numpy as np
 from scipy.special import logsumexp
 
+from ..inference.runtime import numerics
 from ..inference.stacking import leave_one_out, stacked_weights
 from ..model.outcome import Window, log_window
 from .per_draw import DrawDensities, spaced, thinned_chains
@@ -72,7 +73,7 @@ def _log_normal(residual: np.ndarray, covs: np.ndarray) -> np.ndarray:
 
 def _log_mass(means: np.ndarray, covs: np.ndarray, ends: tuple[np.ndarray, ...]) -> np.ndarray:
     """log P(lower < y < upper) of one outcome; (B, M, R, 1) and (..., M, 1, 1) -> (B, M, R)."""
-    with jax.enable_x64(True):
+    with numerics():
         return np.asarray(log_window(means[..., 0], covs[..., 0], *ends))
 
 

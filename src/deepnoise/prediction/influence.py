@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..inference import notebook
+from ..inference.runtime import numerics
 from ..model.activation import PiecewiseLinear
 from ..model.marginal import last_covariance, path_means
 from ..model.network import Theta
@@ -172,7 +173,7 @@ def _slopes(
     size, (apart, signed, absolute) = np.zeros((2, Q, P)), np.zeros((3, 2, M, Q, P))
     z = _standardised(densities.x[:, :P])
     tilted = np.zeros((2, M, Q, P, P if P <= PAIRED else 1))
-    with jax.enable_x64(True):
+    with numerics():
         draws = as_float64(densities.draws)
         for rows in row_blocks(N, 2 * M * Q * input_slopes.shape[1]):
             x = np.asarray(densities.x[rows], float)

@@ -19,6 +19,7 @@ from . import mixture_math as kernels
 from .mixture_components import Components, Read, Stored
 from .mixture_conditional import observed, read_conditional
 from .mixture_crps import crps
+from .mixture_distance import cdf_distance
 from .mixture_hdi import NODES, hdi
 from .mixture_html import mixture_html
 from .mixture_math import Law, evaluate
@@ -396,7 +397,8 @@ class GaussianMixture:
     def crps(self, y: ArrayLike) -> np.ndarray:
         """Return the continuous ranked probability score of each row at its own y, (N,).
 
-        It is E|Y - y| - E|Y - Y'| / 2, exact to 1e-9 of the spread; smaller is better.
+        It is E|Y - y| - E|Y - Y'| / 2; smaller is better.  It is exact to 1e-9 of the spread, and
+        to 1e-7 for mixtures of more than 256 components.
 
         Parameters
         ----------
@@ -404,6 +406,37 @@ class GaussianMixture:
         """
         y = self._per_row(y, "y")
         return self._each(lambda law, rows, q: crps(law, y[rows, q]))
+
+    def cdf_distance(self, other: "GaussianMixture") -> np.ndarray:
+        """Return how far the cdf of each row is from that of another mixture, (N,).
+
+        It bounds |F(y) - G(y)| for all y, and exceeds the largest difference by at most 0.0002
+        unless components are very narrow.  So it tells what an approximation costs: no
+        probability P(Y <= y) is further off.
+
+        Parameters
+        ----------
+        other : GaussianMixture
+            Of as many rows and outcomes.
+
+        Examples
+        --------
+        >>> from deepnoise import GaussianMixture
+        >>> normal = GaussianMixture.of(means=[[[0.0]]], covs=[[[[1.0]]]])
+        >>> normal.cdf_distance(normal.affine(1.0, 0.1)).round(2)
+        array([0.04])
+        """
+        shape = self.n_rows, self.n_outcomes
+        if (other.n_rows, other.n_outcomes) != shape:
+            raise ValueError(
+                f"other must have (rows, outcomes) = {shape}; "
+                f"got {(other.n_rows, other.n_outcomes)}"
+            )
+
+        def distance(law: Law, rows: slice, q: int) -> np.ndarray:
+            return cdf_distance(law, other._block(rows.start, rows.stop).law(q))
+
+        return self._each(distance, other.n_components)
 
     def mean(self) -> np.ndarray:
         """Return the mean Σ_c w_c m_c of each row, (N,)."""

@@ -10,8 +10,10 @@ from numpy.typing import ArrayLike
 
 from .mixture_math import JointLaw, Law, choose
 
-# 128 MB: all of a table of 2,000 rows and 8,000 components.
-KEPT_VALUES = 1 << 24
+# 1 GB: all of a table of 16,000 rows and 8,000 components.
+KEPT_VALUES = 1 << 27
+# Blocks that are computed at once: many rows share the noise of a path, which is made only once.
+AHEAD = 8
 
 
 class Components(NamedTuple):
@@ -37,7 +39,7 @@ class Components(NamedTuple):
 
     def mean(self) -> np.ndarray:
         """Σ_c w_c m_c; (B, Q)."""
-        return np.sum(self.weights[..., None] * self.means, 1)
+        return np.matmul(self.weights[:, None], self.means)[:, 0]
 
     def cov(self) -> np.ndarray:
         """Σ_c w_c (V_c + (m_c - m)(m_c - m)ᵀ); (B, Q, Q)."""
@@ -79,22 +81,28 @@ class Stored:
 
 
 class Remembered:
-    """Reads as ``read`` does, and keeps blocks of up to ``KEPT_VALUES`` means: those rows are not
-    computed again.
+    """Reads as ``read`` does, some blocks ahead, and keeps up to ``KEPT_VALUES`` means: those rows
+    are not computed again.  Of the others the last ones are kept until they have been read.
     """
 
-    def __init__(self, read: Read):
+    def __init__(self, read: Read, n_rows: int):
         self.read = read
+        self.n_rows = n_rows
         self.kept: dict[int, Components] = {}
+        self.last: tuple[int, Components] | None = None
 
     def __call__(self, start: int, stop: int) -> Components:
-        for first, parts in self.kept.items():
+        known = [*self.kept.items(), *([self.last] if self.last else [])]
+        for first, parts in known:
             if first <= start and stop <= first + len(parts.means):
                 return Stored(parts)(start - first, stop - first)
-        parts = self.read(start, stop)
+        self.last = None
+        parts = self.read(start, min(start + AHEAD * (stop - start), self.n_rows))
         if sum(old.means.size for old in self.kept.values()) + parts.means.size <= KEPT_VALUES:
             self.kept[start] = parts
-        return parts
+        else:
+            self.last = start, parts
+        return Stored(parts)(0, stop - start)
 
 
 def as_components(means: ArrayLike, covs: ArrayLike, weights: ArrayLike | None) -> Components:

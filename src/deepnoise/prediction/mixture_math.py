@@ -1,7 +1,7 @@
 """Sums over the components of Gaussian mixtures, for a block of rows at a time.
 
 The special functions run in JAX: XLA fuses erfc with the sum over components and uses every core,
-about five times faster than scipy.  Everything is float64 inside a local ``enable_x64``; numpy goes
+about five times faster than scipy.  Everything is float64 inside a local ``numerics()``; numpy goes
 in, numpy comes out.  Rows and points are padded to powers of two and points are visited by a loop
 of dynamic length: another number of rows seldom compiles anything, and points cost no memory.
 """
@@ -14,6 +14,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import erfc, log_ndtr, logsumexp
+
+from ..inference.runtime import numerics
 
 LOG_SQRT_2PI = 0.5 * float(np.log(2 * np.pi))
 NARROW = 1e-3
@@ -87,7 +89,7 @@ def evaluate(of: Callable, law: Law | JointLaw, points: np.ndarray) -> np.ndarra
     rows, count = len(law.means), points.shape[1]
     moved = np.ascontiguousarray(np.swapaxes(points, 0, 1), dtype=np.float64)
     moved = pad(pad(moved, bucket(rows), axis=1), bucket(count))
-    with jax.enable_x64(True):
+    with numerics():
         values = np.asarray(_over_points(of, pad_law(law, bucket(rows)), moved, count))
     return np.swapaxes(values[:count, :rows], 0, 1)
 

@@ -8,6 +8,7 @@ import numpy as np
 from jax.scipy.special import ndtri
 from scipy.special import ndtri as np_ndtri
 
+from ..inference.runtime import numerics
 from .mixture_math import (
     LOG_SQRT_2PI,
     Law,
@@ -142,7 +143,7 @@ def _advance(law: Law, goal: Goal, search: Search) -> Search:
     goal, search = (
         type(a)(*(pad(pad(b, shape[0]), shape[1], axis=1) for b in a)) for a in (goal, search)
     )
-    with jax.enable_x64(True):
+    with numerics():
         search = _iterate(pad_law(law, shape[1]), goal, search, levels)
     return Search(*(np.asarray(part)[:levels, :rows] for part in search))
 

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..inference.runtime import numerics
 from ..model.activation import PiecewiseLinear
 from ..model.covariates import InputLaw
 from ..model.marginal import last_covariance, path_means
@@ -48,7 +49,7 @@ class DrawDensities:
 
     def covs(self) -> np.ndarray:
         """Covariances given a path, the same for all paths and rows; (M, Q, Q)."""
-        with jax.enable_x64(True):
+        with numerics():
             standard = jax.vmap(last_covariance)(as_float64(self.draws))
         return np.asarray(standard) * np.outer(self.scale, self.scale)
 
@@ -57,11 +58,11 @@ class DrawDensities:
         gaps = bool(np.isnan(self.x).any())
         paths = self.paths if self.draws.L or gaps else 1
         a_row = len(self.weights) * max(paths * self.n_outcomes, width)
-        with jax.enable_x64(True):
+        with numerics():
             draws, laws = as_float64(self.draws), as_float64(self.inputs) if gaps else None
         for rows in row_blocks(len(self.x), a_row):
             x = np.asarray(self.x[rows], float)
-            with jax.enable_x64(True):
+            with numerics():
                 means = draw_means(self.key, draws, laws, padded(x), self.h, paths)
             yield rows, np.asarray(means)[: len(x)] * self.scale + self.shift
 

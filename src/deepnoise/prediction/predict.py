@@ -4,12 +4,15 @@ Noise paths are simulated to v_{L-1} and the last layer is integrated exactly.  
 shared by all rows, so a row's density does not depend on its neighbours.
 """
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..inference.runtime import numerics
 from ..model.activation import PiecewiseLinear
 from ..model.covariates import InputLaw, fill
 from ..model.marginal import last_covariance, path_means
@@ -53,18 +56,31 @@ def predictive(
     component_weights = np.repeat(component_weights / paths, paths)[None]
 
     def read(start: int, stop: int) -> Components:
-        with jax.enable_x64(True):
-            rows = padded(np.asarray(x[start:stop], float))
-            means = [
-                component_means(
-                    key, first, _block(draws, first), rows, h, paths, _block(laws, first)
-                )
-                for first in blocks
-            ]
-            joined = np.concatenate([np.asarray(part)[: stop - start] for part in means], axis=1)
-            return Components(component_weights, joined, covs)
+        rows = padded(np.asarray(x[start:stop], float))
+        means = np.empty((stop - start, M, paths, Q))
 
-    return GaussianMixture.from_blocks(len(x), Q, M * paths, Remembered(read))
+        def simulate(first: int) -> None:
+            # 64 bits are switched on for one thread at a time.
+            with numerics():
+                theta, law = _block(draws, first), _block(laws, first)
+                found = np.asarray(component_means(key, first, theta, rows, h, paths, law))
+            part = means[:, first : first + DRAWS_A_BLOCK]
+            part[...] = found[: stop - start].reshape(part.shape)
+
+        with ThreadPoolExecutor(_workers(laws)) as pool:
+            list(pool.map(simulate, blocks))
+        return Components(component_weights, means.reshape(stop - start, -1, Q), covs)
+
+    return GaussianMixture.from_blocks(len(x), Q, M * paths, Remembered(read, len(x)))
+
+
+def _workers(laws: InputLaw | None) -> int:
+    """Threads that simulate.  One path is too little work for XLA to share out among cores.
+
+    Gaps are filled by LAPACK, of which two calls at once can wait for each other for ever.
+    """
+    alone = laws is not None or jax.default_backend() != "cpu"
+    return 1 if alone else os.cpu_count() or 1
 
 
 def _block(draws, first: int):
@@ -73,7 +89,7 @@ def _block(draws, first: int):
 
 
 def _covariances(draws: Theta) -> np.ndarray:
-    with jax.enable_x64(True):
+    with numerics():
         return np.asarray(jax.vmap(last_covariance)(draws))
 
 

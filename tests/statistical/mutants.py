@@ -59,8 +59,8 @@ def mean_of_weights(monkeypatch):
     """(ūᵀū + diag(ρ², ξ²)⁻¹)⁻¹ ūᵀ v, the covariance being right."""
     right = gibbs.weights_given
 
-    def wrong(u, v, tau2, rho2, xi2):
-        law, unit = right(u, v, tau2, rho2, xi2), right(u, v, jnp.ones_like(tau2), rho2, xi2)
+    def wrong(u, v, tau2, *rest):
+        law, unit = right(u, v, tau2, *rest), right(u, v, jnp.ones_like(tau2), *rest)
         mean = jax.vmap(_solve)(unit.precision, unit.potential[..., None])
         return replace(law, potential=(law.precision @ mean)[..., 0])
 

@@ -10,7 +10,7 @@ PY  := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-conformance test-browser bench lint format docs examples licences release-check clean FORCE
+.PHONY: help demo test test-slow test-long test-conformance test-browser bench lint format docs examples licences release-check clean FORCE
 .DELETE_ON_ERROR:
 
 help:  ## list the commands
@@ -24,6 +24,9 @@ test: $(VENV)/.installed-dev  ## the tests that take seconds each
 
 test-slow: $(VENV)/.installed-dev  ## the statistical tests that take minutes
 	@$(PY) -m pytest -n $(TEST_JOBS) -m slow $(PYTEST_ARGS)
+
+test-long: $(VENV)/.installed-dev  ## more cases of the statistical tests, before a release
+	@$(PY) -m pytest -n $(TEST_JOBS) -m long $(PYTEST_ARGS)
 
 test-conformance: $(VENV)/.installed-dev  ## scikit-learn's own checks of the baselines (ours are in test-slow)
 	@$(PY) -m pytest -n $(TEST_JOBS) -m conformance tests/estimators $(PYTEST_ARGS)

@@ -1,5 +1,7 @@
 """Both kernels leave the posterior invariant: Geweke's joint-distribution test."""
 
+import itertools
+
 import pytest
 
 from deepnoise.inference.runtime import numerics
@@ -34,10 +36,15 @@ def test_kernels_are_right(kernel, widths, h, key):
     assert not drift(key, KERNELS[kernel](h), Net(h, WIDTHS[widths]), least_acceptance=ACCEPTANCE)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("h", ["hard_tanh", "jumps", "tanh"])
-@pytest.mark.parametrize("widths", WIDTHS)
-@pytest.mark.parametrize("kernel", KERNELS)
+def combinations():
+    """Every kernel, depth and activation; nine in which each pair meets are slow, the rest long."""
+    shapes = ("hard_tanh", "jumps", "tanh")
+    for k, l, s in itertools.product(range(3), repeat=3):
+        mark = pytest.mark.slow if (k + l + s) % 3 == 0 else pytest.mark.long
+        yield pytest.param([*KERNELS][k], [*WIDTHS][l], shapes[s], marks=mark)
+
+
+@pytest.mark.parametrize(("kernel", "widths", "h"), list(combinations()))
 def test_kernels_are_right_at_large(kernel, widths, h, key):
     h = ACTIVATIONS[h]
     net = Net(h, WIDTHS[widths], N=4)

@@ -33,9 +33,14 @@ def precision():
         yield
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        pytest.param("gibbs", marks=pytest.mark.long),
+        pytest.param("interweaved", marks=pytest.mark.slow),
+    ],
+)
 def test_kernels_are_right_at_large(kernel, case, key):
     assert not drift(key, KERNELS[kernel](h), CASES[case], LARGE)
 

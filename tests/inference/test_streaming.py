@@ -57,7 +57,7 @@ def test_draws_and_latents_are_those_of_a_run_in_memory(rows, whole):
     assert seen == [2, 4, 6, 8, 10, 12]
     assert streamed.run.t == whole.run.t
     close(streamed.draws, whole.draws)
-    close(streamed.run.state, whole.run.state)
+    close(streamed.run.state, whole.run.whole().state)
 
 
 @pytest.mark.slow

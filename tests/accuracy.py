@@ -60,7 +60,7 @@ def _weights(on, u, v, tau2, rho2, xi2) -> list[Check]:
     whole = factor @ factor.swapaxes(1, 2) / scale[:, :, None] / scale[:, None]
     key = jax.random.key(1)
     drawn = jax.jit(lambda key, law: sample_weights(key, [law])[0])(key, law)
-    z = np.asarray(normals(jax.random.fold_in(key, 0), potential.shape, np.float64))
+    z = np.asarray(normals(key, (potential.size,), np.float64)).reshape(potential.shape)
     mean = np.linalg.solve(precision, potential[..., None])[..., 0]
     root = np.linalg.cholesky(precision)
     expected = mean + np.linalg.solve(root.swapaxes(1, 2), z[..., None])[..., 0]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 MOST_MAPS = 20_000
+LEVEL = "--xla_backend_optimization_level="
 finished = itertools.count(1)
 
 
@@ -18,6 +19,12 @@ def pytest_configure(config):
     os.environ.setdefault("MPLBACKEND", "Agg")
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(config.rootpath / ".pytest_cache/d/jax"))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
+    # Fast tests compile much and run little, so their programs are not optimised.  Proofs that draw
+    # much are: level 1 draws as fast as XLA's own and compiles in two thirds of the time.
+    level = 1 if config.option.markexpr in ("slow", "long") else 0
+    flags = os.environ.get("XLA_FLAGS", "")
+    if LEVEL not in flags:
+        os.environ["XLA_FLAGS"] = f"{flags} {LEVEL}{level}".strip()
 
 
 @pytest.fixture

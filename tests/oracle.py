@@ -1,9 +1,11 @@
 """Small models drawn at random, for tests that compare against the joint density."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from deepnoise.inference.gibbs import GibbsState
 from deepnoise.model.activation import (
@@ -17,7 +19,7 @@ from deepnoise.model.activation import (
 )
 from deepnoise.model.gamma import Gamma
 from deepnoise.model.inverse_gamma import InverseGamma
-from deepnoise.model.network import Prior, sample_prior, simulate
+from deepnoise.model.network import Latents, Prior, Scales, Theta
 
 ACTIVATIONS = {
     "identity": identity,
@@ -53,10 +55,33 @@ def with_scales(prior: Prior) -> Prior:
 
 
 def random_model(key, widths, h, rows=5, dtype=float):
-    """(state, x, y, prior): a draw of everything from the model."""
+    """(state, x, y, prior): a draw of everything from the model; NumPy compiles nothing."""
+    rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
     prior = with_scales(proper_prior(widths, dtype))
-    key_x, key_theta, key_rows = jax.random.split(key, 3)
-    x = jax.random.normal(key_x, (rows, widths[0]), dtype)
-    theta, scales = sample_prior(key_theta, prior, widths, dtype)
-    latents, y = simulate(key_rows, theta, x, h)
-    return GibbsState(theta, scales, latents), x, y, prior
+    gamma_law = lambda law: rng.gamma(law.a) / law.rate
+    noise, weight = gamma_law(prior.noise_scale), tuple(map(gamma_law, prior.weight_scale))
+    laws = prior.given(Scales((), (), noise, weight))
+    variances = lambda law, *shape: np.asarray(law.b) / rng.gamma(law.a, size=shape)
+    scaled = lambda s2: np.sqrt(s2) * rng.normal(size=s2.shape)
+    fan = list(enumerate(pairwise(widths)))
+    rho2 = tuple(variances(laws.weight[l], out, fan_in) for l, (fan_in, out) in fan)
+    xi2 = tuple(variances(laws.bias[l], out) for l, (_, out) in fan)
+    tau2 = tuple(variances(laws.preact[l], out) for l, (_, out) in fan)
+    sigma2 = tuple(variances(laws.postact[l], out) for l, (_, out) in fan[:-1])
+    theta = Theta(tuple(map(scaled, rho2)), tuple(map(scaled, xi2)), tau2, sigma2)
+    x = rng.normal(size=(rows, widths[0]))
+    v, u = [], [x]
+    for l in range(theta.L + 1):
+        m = u[l] @ theta.beta[l].T + theta.gamma[l]
+        v.append(m + scaled(np.broadcast_to(tau2[l], m.shape)))
+        if l < theta.L:
+            u.append(value_of(h, v[l]) + scaled(np.broadcast_to(sigma2[l], m.shape)))
+    latents = Latents(tuple(v[:-1]), tuple(u[1:]))
+    state = GibbsState(theta, Scales(rho2, xi2, noise, weight), latents)
+    return *jax.tree.map(lambda a: jnp.asarray(a, dtype), (state, x, v[-1])), prior
+
+
+def value_of(h, t):
+    """h(t), by NumPy."""
+    j = np.searchsorted(h.c, t, side="right")
+    return np.array(h.b)[j] * t + np.array(h.b_prime)[j]

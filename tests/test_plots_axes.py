@@ -8,6 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from deepnoise import plots
+from deepnoise.estimators.partial import PartialDependence
 
 from .test_plots import chains, drawn, influence, rows
 from .test_plots_outcomes import selection, variance
@@ -16,9 +17,11 @@ from .test_plots_outcomes import selection, variance
 def calls():
     """Each function with arguments that will do, and how many axes it needs."""
     x, density, y = rows(30)
+    curves = PartialDependence("kind", ("a", "b"), density.quantile([0.1, 0.9]))
     return {
         "calibration": (plots.calibration, (density, y), 2),
         "density_heatmap": (plots.density_heatmap, (density, x), 1),
+        "dependence_curves": (plots.dependence_curves, (curves,), 1),
         "fan": (plots.fan, (density, y), 1),
         "influence_bars": (plots.influence_bars, (influence(4),), 3),
         "outcome_skill": (plots.outcome_skill, (selection(3),), 1),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .estimators.hmc import HMCRegressor
     from .estimators.mdn import MixtureDensityRegressor
     from .estimators.outcomes import between, right_censored, rounded
+    from .estimators.partial import partial_dependence
     from .estimators.scoring import scorer
     from .estimators.survival import BDeepNoiseSurvival
     from .estimators.variational import VariationalRegressor
@@ -45,6 +46,7 @@ __all__ = [
     "approximate",
     "between",
     "load",
+    "partial_dependence",
     "right_censored",
     "rounded",
     "scorer",
@@ -68,6 +70,7 @@ _HOME = {
     "approximate": "deepnoise.model.activation",
     "between": "deepnoise.estimators.outcomes",
     "load": "deepnoise.estimators.files",
+    "partial_dependence": "deepnoise.estimators.partial",
     "right_censored": "deepnoise.estimators.outcomes",
     "rounded": "deepnoise.estimators.outcomes",
     "scorer": "deepnoise.estimators.scoring",

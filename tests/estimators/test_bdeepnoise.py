@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 from sklearn.exceptions import NotFittedError
 
 from deepnoise import load
@@ -89,6 +90,20 @@ def test_probability_above_with_its_interval(rows, model):
     wider = model.predict_above(X, np.median(y), level=0.99)
     assert (wider[:, 1] <= found[:, 1]).all()
     assert (wider[:, 2] >= found[:, 2]).all()
+
+
+def test_centiles_of_outcomes(rows, model):
+    X, y = rows
+    found = model.centiles(X, y)
+    expected = model.predict_density(X).cdf(y)
+    np.testing.assert_allclose(found.centile[:, 0], expected, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(norm.cdf(found.z), found.centile, rtol=1e-9)
+    assert (found.z[:, 1] <= found.z[:, 2]).all()
+    far = model.centiles(X[:2], [-1e9, 1e9]).z[:, 0]
+    assert np.isfinite(far).all()
+    assert far[0] < -8 < 8 < far[1]
+    with pytest.raises(ValueError, match="y must be finite"):
+        model.centiles(X[:1], [np.nan])
 
 
 def test_density_bands(rows, model):

@@ -23,7 +23,6 @@ from ..oracle import ACTIVATIONS, WIDTHS, random_model
 from ..statistical.ratio import density_residual, round_trip_residual
 
 EXACT = 1e-8
-model = jax.jit(random_model, static_argnums=(1, 2))
 
 
 @pytest.fixture(autouse=True)
@@ -37,20 +36,20 @@ def precision():
 )
 def test_log_density_is_the_joint_with_parts_integrated(widths, h, key):
     widths, h = WIDTHS[widths], ACTIVATIONS[h]
-    state, x, y, prior = model(key, widths, h)
-    other = model(jax.random.fold_in(key, 1), widths, h)[0]
+    state, x, y, prior = random_model(key, widths, h)
+    other = random_model(jax.random.fold_in(key, 1), widths, h)[0]
     residual = jax.jit(lambda s, t: density_residual(s, t, x, y, prior, h))(state, other)
     assert abs(residual) < EXACT
 
 
 @pytest.mark.parametrize("widths", ["L1", "L2", "L3"])
 def test_rebuild_inverts_standardise(widths, key):
-    state, x, y, _ = model(key, WIDTHS[widths], hard_tanh)
+    state, x, y, _ = random_model(key, WIDTHS[widths], hard_tanh)
     assert round_trip_residual(state, x, y, hard_tanh) < 1e-12
 
 
 def test_position_round_trip(key):
-    state = model(key, WIDTHS["L2"], hard_tanh)[0]
+    state = random_model(key, WIDTHS["L2"], hard_tanh)[0]
     there = state.theta, state.scales
     back = interweave.from_position(interweave.to_position(*there), state.scales)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-12), there, back)
@@ -59,7 +58,7 @@ def test_position_round_trip(key):
 @pytest.mark.parametrize("Q", [1, 2])
 def test_log_likelihood_is_an_integral_over_the_last_u(Q, key):
     """Two hidden units, so that the integral over u_L is a double one, by Gauss-Hermite."""
-    state, x, y, _ = model(key, (2, 2, Q), hard_tanh)
+    state, x, y, _ = random_model(key, (2, 2, Q), hard_tanh)
     theta = state.theta
     noises = interweave.standardise(theta, *state.latents.clamp(x, y), hard_tanh)
     nodes, weights = np.polynomial.hermite_e.hermegauss(60)
@@ -106,7 +105,7 @@ def test_the_variance_term_is_the_prior_of_its_logarithm():
 
 def test_one_outcome_and_several_agree(key):
     """A second outcome that depends on nothing adds its own density and changes nothing else."""
-    state, x, y, _ = model(key, (2, 2, 1), hard_tanh)
+    state, x, y, _ = random_model(key, (2, 2, 1), hard_tanh)
     theta = state.theta
     noises = interweave.standardise(theta, *state.latents.clamp(x, y), hard_tanh)
     single = interweave.log_likelihood(theta, noises, x, y, hard_tanh)
@@ -123,7 +122,7 @@ def test_one_outcome_and_several_agree(key):
 
 
 def test_redraw_last_keeps_everything_else(key):
-    state, x, y, _ = model(key, WIDTHS["L3"], hard_tanh)
+    state, x, y, _ = random_model(key, WIDTHS["L3"], hard_tanh)
     noises: Noises = interweave.standardise(state.theta, *state.latents.clamp(x, y), hard_tanh)
     rebuilt = interweave.rebuild(state.theta, noises, x, hard_tanh)
     redrawn = interweave.redraw_last(key, state.theta, rebuilt, y, hard_tanh)
@@ -136,7 +135,7 @@ def test_redraw_last_keeps_everything_else(key):
 @pytest.fixture
 def tuning(key):
     """(kernel, position, tuning) of a small network before any move."""
-    state, x, y, prior = model(key, WIDTHS["L3"], hard_tanh)
+    state, x, y, prior = random_model(key, WIDTHS["L3"], hard_tanh)
     kernel = InterweavedKernel(hard_tanh, warmup=10, settle=0)
     begun = kernel.init(key, state.theta, state.scales, Data(x, y, prior))
     return kernel, interweave.to_position(state.theta, state.scales), begun.tuning

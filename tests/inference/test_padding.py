@@ -13,7 +13,7 @@ from deepnoise.inference.sharding import Layout, rung
 from deepnoise.model.activation import hard_tanh
 from deepnoise.model.outcome import Window
 
-PLAN = Plan((4, 3), hard_tanh, seed=2, chains=2, warmup=2, draws=3, init="prior", dtype="float64")
+PLAN = Plan((3,), hard_tanh, seed=2, chains=2, warmup=2, draws=3, init="prior", dtype="float64")
 rng = np.random.default_rng(0)
 X = rng.normal(size=(40, 3))
 Y = X[:, :1] + 0.3 * rng.normal(size=(40, 1))
@@ -21,12 +21,17 @@ CENSORED = Window(Y[:37], np.where(Y[:37] > 0.5, np.inf, Y[:37]))
 
 
 @pytest.mark.parametrize(
-    ("sampler", "y"),
-    [("gibbs", Y[:37]), ("interweaved", Y[:37]), ("interweaved", CENSORED)],
-    ids=["gibbs", "interweaved", "censored"],
+    ("hidden", "sampler", "y"),
+    [
+        ((3,), "gibbs", Y[:37]),
+        ((3,), "interweaved", Y[:37]),
+        pytest.param((4, 3), "interweaved", Y[:37], marks=pytest.mark.slow),
+        pytest.param((4, 3), "interweaved", CENSORED, marks=pytest.mark.slow),
+    ],
+    ids=["gibbs", "interweaved", "two layers", "censored"],
 )
-def test_padding_changes_nothing(sampler, y, monkeypatch):
-    plan = replace(PLAN, sampler=sampler)
+def test_padding_changes_nothing(hidden, sampler, y, monkeypatch):
+    plan = replace(PLAN, hidden=hidden, sampler=sampler)
     padded = fit(plan, X[:37], y)
     assert padded.run.layout.size == 40
     monkeypatch.setattr(posterior, "may_fill", lambda plan, x: False)

@@ -168,9 +168,7 @@ def test_one_program_serves_warmup_draws_and_resume(caplog):
 
 def chosen_rows(key, rows):
     """(old, new) states of a sweep that refreshes ``rows`` rows of eight."""
-    state, x, y, prior = jax.jit(random_model, static_argnums=(1, 2, 3))(
-        key, (2, 3, 2, 1), hard_tanh, 8
-    )
+    state, x, y, prior = random_model(key, (2, 3, 2, 1), hard_tanh, 8)
     program = jax.jit(lambda key, s: sweep(key, s, x, y, prior, hard_tanh, rows=rows))
     return state, program(jax.random.fold_in(key, 1), state)
 
@@ -199,7 +197,7 @@ def test_the_first_step_reads_no_scales(sampler, key):
     if sampler == "interweaved":
         kernel = InterweavedKernel(hard_tanh, warmup=10, settle=0)
     with numerics():
-        state, x, y, prior = jax.jit(random_model, static_argnums=(1, 2))(key, (2, 3, 1), hard_tanh)
+        state, x, y, prior = random_model(key, (2, 3, 1), hard_tanh)
         program = jax.jit(
             lambda scales: kernel.step(
                 key, 0, kernel.init(key, state.theta, scales, data := Data(x, y, prior)), data

@@ -114,7 +114,7 @@ def test_the_bound_is_reached_and_smaller_ones_fail(slope, key):
 def test_layers_bound_their_own_noise(key):
     """With the noise of one layer alone, the variance is within that layer's term."""
     h, widths = ACTIVATIONS["hard_tanh"], (3, 4, 2, 2)
-    theta = jax.jit(random_model, static_argnums=(1, 2))(key, widths, h)[0].theta
+    theta = random_model(key, widths, h)[0].theta
     bounds = layer_bounds(theta, h)
     program = jax.jit(spread, static_argnums=2)
     for l in range(theta.L + 1):

@@ -50,7 +50,16 @@ def test_a_right_density_is_calibrated(right):
     )
 
 
-@pytest.mark.parametrize("metric", [metrics.crps, metrics.nll, metrics.interval_score])
+PROPER = [
+    metrics.crps,
+    metrics.nll,
+    metrics.interval_score,
+    metrics.weighted_interval_score,
+    lambda density, y: metrics.cde_loss(density[:400], y[:400]),
+]
+
+
+@pytest.mark.parametrize("metric", PROPER)
 def test_proper_scores_prefer_the_right_density(right, metric):
     density, y = right
     best = metric(density, y)
@@ -157,6 +166,8 @@ def test_several_outcomes_are_averaged():
         (lambda d: metrics.coverage(d, [0.0, 1.0], 0.0), "level"),
         (lambda d: metrics.wepi(d, [0.0, 1.0], 1.5), "level"),
         (lambda d: metrics.interval_score(d, [0.0, 1.0], 1.0), "level"),
+        (lambda d: metrics.weighted_interval_score(d, [0.0, 1.0], [95]), "levels"),
+        (lambda d: metrics.msll(d, [0.0, 1.0], [1.0]), "y_train"),
         (lambda d: metrics.lattice_nll(d, [0.0, 1.0], -1.0), "step"),
         (lambda d: metrics.lattice_nll(d, [0.0, 1.4], [0.0, 1.0, 2.0]), "lattice"),
         (lambda d: metrics.quantile_l1(d, [0.0, 1.0], [0.5, 0.6]), "true_quantiles"),
@@ -187,3 +198,37 @@ def test_coverage_of_several_outcomes_seen_exactly():
     y = np.array([[0.0, 1.5], [0.1, 0.2], [-2.0, 0.3]])
     found = metrics.coverages_seen(density, Window(y, y), [0.8])
     assert found == metrics.coverages_seen(density, y, [0.8]) == [4 / 6]
+
+
+def test_weighted_interval_score_tends_to_the_crps(right):
+    """With ever more intervals it is the CRPS (Bracher et al. 2021)."""
+    density, y = right
+    many = metrics.weighted_interval_score(density, y, np.arange(1, 200) / 200)
+    assert many == pytest.approx(metrics.crps(density, y), rel=0.01)
+    scoringrules = pytest.importorskip("scoringrules")
+    levels = np.array(metrics.HUB_COVERAGES)
+    quantiles = density.quantile([0.5, *(1 - levels) / 2, *(1 + levels) / 2])
+    median, low, high = np.split(quantiles, [1, 12], axis=1)
+    theirs = scoringrules.weighted_interval_score(y, median[:, 0], low, high, 1 - levels)
+    assert metrics.weighted_interval_score(density, y) == pytest.approx(np.mean(theirs), rel=1e-9)
+
+
+def test_cde_loss_by_its_pairs_of_components(right):
+    density, y = right[0][:50], right[1][:50]
+    parts = density.components()
+    spread = np.sqrt(parts.covs[..., 0, 0][:, :, None] + parts.covs[..., 0, 0][:, None])
+    apart = parts.means[:, :, None, 0] - parts.means[:, None, :, 0]
+    pairs = parts.weights[:, :, None] * parts.weights[:, None]
+    square = np.sum(pairs * stats.norm.pdf(apart, 0, spread), axis=(1, 2))
+    truth = np.mean(square - 2 * density.pdf(y))
+    assert metrics.cde_loss(density, y) == pytest.approx(truth, rel=1e-12)
+
+
+def test_standardised_log_loss_is_zero_for_the_plain_normal():
+    rng = np.random.default_rng(3)
+    train, y = rng.normal(2.0, 3.0, size=(2, 40))
+    plain = gaussians(np.full(40, train.mean()), train.std())
+    assert metrics.msll(plain, y, train) == pytest.approx(0, abs=1e-12)
+    assert metrics.msll(gaussians(y, 1.0), y, train) < 0
+    pair = GaussianMixture.of(train[:, None].mean(0)[None, None, [0, 0]], np.eye(2)[None, None])
+    assert np.isfinite(metrics.msll(pair, [[0.0, 1.0]], np.c_[train, y]))

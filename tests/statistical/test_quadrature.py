@@ -63,9 +63,7 @@ def held(key, name: str, state: GibbsState, data, h, sweeps: int = 60):
 @pytest.mark.parametrize("name", KERNELS)
 def test_identity_activation_is_gaussian(name, key):
     """log_joint is quadratic in the latents: its Hessian gives their exact law given Theta."""
-    state, x, y, prior = jax.jit(random_model, static_argnums=(1, 2, 3))(
-        key, (2, 2, 2, 1), identity, 2
-    )
+    state, x, y, prior = random_model(key, (2, 2, 2, 1), identity, 2)
     flat, unravel = ravel_pytree(state.latents)
     energy = lambda z: -log_joint(state.theta, state.scales, unravel(z), x, y, prior, identity)
     precision_matrix = jax.hessian(energy)(flat)
@@ -85,7 +83,7 @@ def test_identity_activation_is_gaussian(name, key):
 def test_latents_against_their_exact_law(name, h, key):
     """One hidden unit: p(v | y) ∝ N(v; m, τ²) p(y | v) on a grid, u a mixture of normals on it."""
     h = ACTIVATIONS[h]
-    state, x, y, prior = jax.jit(random_model, static_argnums=(1, 2, 3))(key, (1, 1, 1), h, 2)
+    state, x, y, prior = random_model(key, (1, 1, 1), h, 2)
     theta = jax.tree.map(lambda a: a[:, 0] if a.ndim == 2 else a, state.theta)
     latents = held(key, name, state, Data(x, y, prior), h)
     (b0, b1), (g0, g1), (t0, t1), (s0,) = (

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from ..model.outcome import Window
 from ..prediction import credible
+from ..prediction.centiles import Centiles, centiles_of
 from ..prediction.decompose import VarianceParts, decompose
 from ..prediction.entropy import EntropyParts, entropy_parts
 from ..prediction.functionals import chain_likelihoods, predictive_functionals
@@ -81,6 +82,38 @@ class PosteriorInsights(ChainInsights):
             own = self._without_guard(X).probability_above(c)
         ends = [(1 - self.guard) * (end - own) + probability for end in (found.lower, found.upper)]
         return np.stack([probability, *ends], axis=1)
+
+    def centiles(self, X: Any, y: ArrayLike, level: float = 0.95) -> Centiles:
+        """Place observed outcomes among those expected at the same x: normative scores.
+
+        Parameters
+        ----------
+        X : table (N, P)
+        y : array (N,), or (N, Q) for several outcomes
+            Observed outcomes, finite.
+        level : float
+            Posterior probability that an interval holds the score of the true density.
+
+        Returns
+        -------
+        Centiles
+            ``centile``, P(Y <= y | x), and ``z``, the standard normal deviate with that centile;
+            each (N, 3): the score, and lower and upper end of its credible interval.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from deepnoise import BDeepNoiseRegressor
+        >>> X = np.linspace(-1, 1, 40)[:, None]
+        >>> model = BDeepNoiseRegressor(hidden=(3,), chains=2, warmup=50, draws=20, random_state=0)
+        >>> found = model.fit(X, X[:, 0] ** 2).centiles([[0.0], [0.0]], [-9.0, 9.0])
+        >>> found.z[:, 0].round() < 0
+        array([ True, False])
+        """
+        values = np.asarray(y, dtype=float)
+        if not np.isfinite(values).all():
+            raise ValueError("y must be finite")
+        return centiles_of(self.predict_above(X, values, level))
 
     def density_bands(
         self,

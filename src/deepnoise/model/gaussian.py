@@ -76,11 +76,12 @@ class InformationGaussian:
         log_det = jnp.sum(jnp.log(jnp.diagonal(factor, axis1=-2, axis2=-1) / scale), -1)
         return -jnp.sum(standard**2, -1) / 2 + log_det - value.shape[-1] * LOG_2PI / 2
 
-    def sample(self, key: jax.Array) -> jax.Array:
+    def at(self, z: jax.Array) -> jax.Array:
+        """The draw that standard normals z (..., D) make."""
         scale, factor = scaled_cholesky(self.precision)
         whitened = solve_triangular(factor, (scale * self.potential)[..., None], lower=True)
-        noise = normals(key, self.potential.shape, self.potential.dtype)[..., None]
-        return scale * solve_triangular(factor, whitened + noise, lower=True, trans=1)[..., 0]
+        moved = solve_triangular(factor, whitened + z[..., None], lower=True, trans=1)
+        return scale * moved[..., 0]
 
 
 def scaled_cholesky(matrix: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -108,7 +109,7 @@ def _solve(scale, factor, potential):
 def sample_rows(key: jax.Array, laws: Sequence[LinearGaussian]) -> list[jax.Array]:
     """One draw of every law: one batch of normals for all, one factorisation for each width K."""
     pairs = [law.whitened() for law in laws]
-    roots = _batched(lambda _, stack: inverse_root(stack)[1], [B[None] for _, B in pairs])
+    roots = _batched(lambda stack: inverse_root(stack)[1], [B[None] for _, B in pairs])
     widths = [law.center.shape[1] for law in laws]
     rows, dtype = laws[0].center.shape[0], laws[0].center.dtype
     noise = jnp.split(normals(key, (rows, sum(widths)), dtype), np.cumsum(widths)[:-1], axis=1)
@@ -119,12 +120,15 @@ def sample_rows(key: jax.Array, laws: Sequence[LinearGaussian]) -> list[jax.Arra
 
 
 def sample_weights(key: jax.Array, laws: Sequence[InformationGaussian]) -> list[jax.Array]:
-    """One draw of every law, those of the same dimension D as one batch."""
-    return _batched(lambda g, merged: merged.sample(jax.random.fold_in(key, g)), laws)
+    """One draw of every law, those of the same dimension D as one batch; one batch of normals."""
+    sizes = [law.potential.size for law in laws]
+    noise = jnp.split(normals(key, (sum(sizes),), float), np.cumsum(sizes)[:-1])
+    parts = [(law, z.reshape(law.potential.shape)) for law, z in zip(laws, noise, strict=True)]
+    return _batched(lambda part: part[0].at(part[1]), parts)
 
 
 def _batched(draw, parts):
-    """``draw(g, merged)`` for each size of matrix, its parts merged along the first axis.
+    """``draw(merged)`` for each size of matrix, its parts merged along the first axis.
 
     The groups are chained by a data dependency: jaxlib's batched LAPACK kernels wait for tasks of
     the thread pool that they run in, and two of them at once can wait for each other for ever.
@@ -134,9 +138,9 @@ def _batched(draw, parts):
         groups[jax.tree.leaves(part)[0].shape[-1]].append(i)
     results: list[Any] = [None] * len(parts)
     done = None
-    for g, members in enumerate(groups.values()):
+    for members in groups.values():
         merged = jax.tree.map(lambda *a: jnp.concatenate(a), *(parts[i] for i in members))
-        done = draw(g, merged if done is None else after(merged, done))
+        done = draw(merged if done is None else after(merged, done))
         sizes = [jax.tree.leaves(parts[i])[0].shape[0] for i in members]
         for i, result in zip(members, jnp.split(done, np.cumsum(sizes)[:-1]), strict=True):
             results[i] = result

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import gammaln
 
-from .random import normals, uniform_pair
+from .random import normal_and_uniforms
 
 # Draws are kept in this range, in which products and quotients of two fit in float32.
 VARIANCE_RANGE = (1e-20, 1e20)
@@ -47,9 +47,8 @@ class InverseGamma:
         a = jnp.asarray(self.a, np.float64)
         a = jnp.broadcast_to(a, jnp.broadcast_shapes(a.shape, b.shape))
         d = jnp.where(a < 1, a + 1, a) - 1 / 3
-        log_e = _log_one_plus_e(key, d, b.dtype)
-        u, _ = uniform_pair(key, a.shape, b.dtype)
-        log_g = 3 * log_e + jnp.where(a < 1, jnp.log(u) / a, 0)
+        log_e, log_u = _log_one_plus_e(key, d, b.dtype)
+        log_g = 3 * log_e + jnp.where(a < 1, log_u / a, 0)
         x = b / d * jnp.exp(-jnp.maximum(log_g, -500))
         return jnp.clip(x, *VARIANCE_RANGE).astype(b.dtype)
 
@@ -70,8 +69,8 @@ def sample_merged(key, blocks: Sequence[Sequence[InverseGamma]]) -> list[tuple[j
     return [tuple(next(draws) for _ in block) for block in blocks]
 
 
-def _log_one_plus_e(key, d, dtype) -> jax.Array:
-    """log(1 + e) with d (1 + e)^3 ~ Gamma(d + 1/3, 1), by whole-array retry in ``dtype``.
+def _log_one_plus_e(key, d, dtype) -> tuple[jax.Array, jax.Array]:
+    """log(1 + e) with d (1 + e)^3 ~ Gamma(d + 1/3, 1), and log U; whole-array retry in ``dtype``.
 
     x normal, e = x / (3 sqrt(d)), accepted if
     log u < x^2/2 + d - d (1 + e)^3 + 3 d log(1 + e) = 3 d [log(1 + e) - e + e^2/2 - e^3/3].
@@ -82,13 +81,16 @@ def _log_one_plus_e(key, d, dtype) -> jax.Array:
     triple, step = (3 * d).astype(dtype), (1 / (3 * jnp.sqrt(d))).astype(dtype)
 
     def attempt(state):
-        round_, value, accepted = state
-        e = step * normals(key, d.shape, dtype, block=4 * round_)
+        round_, value, log_u, accepted = state
+        x, u, u_next = normal_and_uniforms(key, d.shape, dtype, block=2 * round_)
+        e = step * x
         log_e = jnp.log1p(jnp.maximum(e, -one))
         surplus = triple * (log_e - e * (one - e * (half - e * third)))
-        u, _ = uniform_pair(key, d.shape, dtype, block=4 * round_ + 2)
-        value = jnp.where(accepted, value, log_e)
-        return round_ + 1, value, accepted | (jnp.log(u) < surplus)
+        value, log_u = (
+            jnp.where(accepted, old, new) for old, new in ((value, log_e), (log_u, jnp.log(u_next)))
+        )
+        return round_ + 1, value, log_u, accepted | (jnp.log(u) < surplus)
 
-    start = jnp.uint32(1), jnp.zeros(d.shape, dtype), jnp.zeros(d.shape, bool)
-    return jax.lax.while_loop(lambda state: ~state[2].all(), attempt, start)[1]
+    nothing = jnp.zeros(d.shape, dtype)
+    start = jnp.uint32(0), nothing, nothing, jnp.zeros(d.shape, bool)
+    return jax.lax.while_loop(lambda state: ~state[3].all(), attempt, start)[1:3]

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from .activation import PiecewiseLinear
 from .gamma import Gamma
@@ -104,7 +105,7 @@ def sample_prior(
     """A draw of (Theta, Scales); ``widths`` is (P, K_0, ..., K_{L-1}, Q)."""
     fan = [(out, fan_in) for fan_in, out in pairwise(widths)]
     outs = [(out,) for out in widths[1:]]
-    key_variances, key_beta, key_gamma, key_scales = jax.random.split(key, 4)
+    key_variances, key_weights, key_scales = jax.random.split(key, 3)
     learnt = _sample_scales(key_scales, prior, dtype)
     prior = prior.given(learnt)
     blocks = (
@@ -118,7 +119,8 @@ def sample_prior(
         for block in blocks
     ]
     rho2, xi2, tau2, sigma2 = sample_merged(key_variances, laws)
-    beta, gamma = _draw_normals(key_beta, rho2), _draw_normals(key_gamma, xi2)
+    drawn = _draw_normals(key_weights, (*rho2, *xi2))
+    beta, gamma = drawn[: len(rho2)], drawn[len(rho2) :]
     return Theta(beta, gamma, tau2, sigma2), replace(learnt, rho2=rho2, xi2=xi2)
 
 
@@ -142,9 +144,10 @@ def sample_scales(key, blocks: list[list[Gamma]]) -> list[Arrays]:
 
 
 def _draw_normals(key, variances) -> Arrays:
+    sizes = [s2.size for s2 in variances]
+    z = jnp.split(normals(key, (sum(sizes),), variances[0].dtype), np.cumsum(sizes)[:-1])
     return tuple(
-        jnp.sqrt(s2) * normals(jax.random.fold_in(key, l), s2.shape, s2.dtype)
-        for l, s2 in enumerate(variances)
+        jnp.sqrt(s2) * part.reshape(s2.shape) for s2, part in zip(variances, z, strict=True)
     )
 
 
@@ -155,18 +158,19 @@ def simulate(
 
     Paper: eq:v, eq:u.
     """
-    v, u, u_l = [], [], x
+    sds = [jnp.sqrt(s2) for s2 in (*theta.tau2, *theta.sigma2)]
+    widths = [sd.shape[0] for sd in sds]
+    rows = key if first is None else RowsFrom(key, first)
+    z = normals(rows, (x.shape[0], sum(widths)), x.dtype)
+    noise = [
+        sd * part for sd, part in zip(sds, jnp.split(z, np.cumsum(widths)[:-1], 1), strict=True)
+    ]
+    v, u = [], [x]
     for l in range(theta.L + 1):
-        keys = jax.random.split(jax.random.fold_in(key, l))
-        key_v, key_u = keys if first is None else (RowsFrom(part, first) for part in keys)
-        m = pre_activation(u_l, theta.beta[l], theta.gamma[l])
-        v_l = m + jnp.sqrt(theta.tau2[l]) * normals(key_v, m.shape, m.dtype)
-        if l == theta.L:
-            return Latents(tuple(v), tuple(u)), v_l
-        u_l = h(v_l) + jnp.sqrt(theta.sigma2[l]) * normals(key_u, m.shape, m.dtype)
-        v.append(v_l)
-        u.append(u_l)
-    raise AssertionError("unreachable: the last layer returns")
+        v.append(pre_activation(u[l], theta.beta[l], theta.gamma[l]) + noise[l])
+        if l < theta.L:
+            u.append(h(v[l]) + noise[theta.L + 1 + l])
+    return Latents(tuple(v[:-1]), tuple(u[1:])), v[-1]
 
 
 def log_joint(

@@ -9,12 +9,14 @@ if TYPE_CHECKING:
     from .heatmap import density_heatmap
     from .influence import influence_bars
     from .outcomes import outcome_skill
+    from .partial import dependence_curves
     from .reliability import calibration, sharpness
     from .uncertainty import uncertainty_parts
 
 __all__ = [
     "calibration",
     "density_heatmap",
+    "dependence_curves",
     "fan",
     "influence_bars",
     "outcome_skill",
@@ -29,6 +31,7 @@ __all__ = [
 _HOME = {
     "calibration": "reliability",
     "density_heatmap": "heatmap",
+    "dependence_curves": "partial",
     "fan": "densities",
     "influence_bars": "influence",
     "outcome_skill": "outcomes",

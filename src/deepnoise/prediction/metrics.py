@@ -8,6 +8,9 @@ from numpy.typing import ArrayLike
 from ..model.outcome import Window
 from .mixture import GaussianMixture
 
+# The central intervals of the forecast hubs, eleven of them.
+HUB_COVERAGES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
+
 
 def _outcomes(density: GaussianMixture, y: ArrayLike) -> np.ndarray:
     """y in the shape of ``density.mean()``, finite."""
@@ -170,6 +173,62 @@ def interval_score(density: GaussianMixture, y: ArrayLike, level: float = 0.95) 
     low, high = np.moveaxis(density.interval(level), 1, 0)
     outside = np.maximum(low - y, 0) + np.maximum(y - high, 0)
     return float(np.mean(high - low + 2 / (1 - level) * outside))
+
+
+def weighted_interval_score(
+    density: GaussianMixture, y: ArrayLike, levels: Sequence[float] = HUB_COVERAGES
+) -> float:
+    """Mean weighted interval score of the median and the central intervals at ``levels``.
+
+    (|y - median| / 2 + Σ_k α_k / 2 · interval score at 1 - α_k) / (K + 1/2), as the forecast hubs
+    define it (Bracher et al. 2021); by default at their eleven levels.
+    """
+    coverages = np.asarray(levels, dtype=float)
+    if coverages.ndim != 1 or not ((coverages > 0) & (coverages < 1)).all():
+        raise ValueError(f"levels must be a list of numbers between 0 and 1; got {levels}")
+    y = _outcomes(density, y)[:, None]
+    probabilities = np.concatenate([[0.5], (1 - coverages) / 2, (1 + coverages) / 2])
+    found = density.quantile(probabilities)
+    median, low, high = np.split(found, [1, 1 + len(coverages)], axis=1)
+    alpha = (1 - coverages).reshape(-1, *(1,) * (found.ndim - 2))
+    outside = np.maximum(low - y, 0) + np.maximum(y - high, 0)
+    scores = alpha / 2 * (high - low) + outside
+    total = np.abs(y - median)[:, 0] / 2 + scores.sum(axis=1)
+    return float(np.mean(total) / (len(coverages) + 0.5))
+
+
+def cde_loss(density: GaussianMixture, y: ArrayLike) -> float:
+    """Mean of ∫ p(t|x)² dt - 2 p(y|x): squared error of the density itself, up to a constant.
+
+    The integral is a sum over a grid at half the narrowest standard deviation, which is exact to
+    rounding for Gaussian mixtures.  With one outcome only.
+    """
+    if density.n_outcomes > 1:
+        raise ValueError("cde_loss needs one outcome; take density.marginal(q) of one of them")
+    squares = [_integral_of_square(density[row]) for row in range(len(density))]
+    return float(np.mean(squares - 2 * density.pdf(_outcomes(density, y))))
+
+
+def _integral_of_square(density: GaussianMixture) -> float:
+    parts = density.components()
+    means, sds = parts.means[0, :, 0], np.sqrt(parts.covs[0, :, 0, 0])
+    step = sds.min() / 2
+    grid = np.arange((means - 9 * sds).min(), (means + 9 * sds).max() + step, step)
+    return float(np.sum(density.pdf_grid(grid) ** 2) * step)
+
+
+def msll(density: GaussianMixture, y: ArrayLike, y_train: ArrayLike) -> float:
+    """Mean standardised log loss: nll less that of one normal with the moments of ``y_train``.
+
+    Below zero where the model says more than that (Rasmussen and Williams 2006, 2.5).
+    """
+    train = np.asarray(y_train, dtype=float).reshape(-1, density.n_outcomes)
+    if len(train) < 2 or not np.isfinite(train).all():
+        raise ValueError("y_train must hold two or more finite outcomes")
+    cov = np.cov(train, rowvar=False, ddof=0).reshape(density.n_outcomes, -1)
+    plain = GaussianMixture.of(train.mean(axis=0)[None, None], cov[None, None])
+    y = _outcomes(density, y)
+    return nll(density, y) - nll(plain[np.zeros(len(density), int)], y)
 
 
 def calibration_table(

@@ -27,7 +27,10 @@ class Components(NamedTuple):
     covs: np.ndarray
 
     def take(self, rows: np.ndarray) -> "Components":
-        return Components(*(part if len(part) == 1 else part[rows] for part in self))
+        weights, covs = (
+            part if len(part) == 1 else part[rows] for part in (self.weights, self.covs)
+        )
+        return Components(weights, self.means[rows], covs)
 
     def law(self, outcome: int) -> Law:
         """The marginal of one outcome."""

@@ -101,17 +101,17 @@ def _over_points(of: Callable, law, points: jax.Array, count: int) -> jax.Array:
     return jax.lax.fori_loop(0, count, lambda g, out: out.at[g].set(of(law, points[g])), fill)
 
 
-def _standardise(law: Law, x: jax.Array) -> jax.Array:
+def standardise(law: Law, x: jax.Array) -> jax.Array:
     return (x[:, None] - law.means) / law.sds
 
 
-def _phi(z: jax.Array) -> jax.Array:
+def phi(z: jax.Array) -> jax.Array:
     return jnp.exp(-0.5 * z * z - LOG_SQRT_2PI)
 
 
 def tail_mass(law: Law, x: jax.Array, sign: jax.Array | float) -> jax.Array:
     """Σ w_c Φ(± z_c), z_c = (x - m_c) / s_c: the cdf for sign 1, P(y >= x) for sign -1."""
-    mass = 0.5 * erfc(-sign * _standardise(law, x) * np.sqrt(0.5))
+    mass = 0.5 * erfc(-sign * standardise(law, x) * np.sqrt(0.5))
     return jnp.minimum(jnp.sum(law.weights * mass, -1), 1.0)
 
 
@@ -125,7 +125,7 @@ def survival(law: Law, x: jax.Array) -> jax.Array:
 
 def density(law: Law, x: jax.Array) -> jax.Array:
     """Σ w_c φ(z_c) / s_c."""
-    return jnp.sum(law.weights / law.sds * _phi(_standardise(law, x)), -1)
+    return jnp.sum(law.weights / law.sds * phi(standardise(law, x)), -1)
 
 
 def log_density(law: JointLaw, x: jax.Array) -> jax.Array:
@@ -143,7 +143,7 @@ def log_mass(law: Law, ends: jax.Array) -> jax.Array:
     One too wide for the interval would cancel, so for δ = (b - a)/s and t = (mid - m)/s with
     δ max(1, |t|) < 1e-3 the mass is δ φ(t) (1 + (t² - 1) δ² / 24), which is exact to 1e-14.
     """
-    low, high = (_standardise(law, ends[:, i]) for i in (0, 1))
+    low, high = (standardise(law, ends[:, i]) for i in (0, 1))
     flip = low + high > 0
     low, high = jnp.where(flip, -high, low), jnp.where(flip, -low, high)
     centre = 0.5 * (low + high)

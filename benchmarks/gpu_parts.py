@@ -75,7 +75,8 @@ def latents(state: GibbsState, data):
 def variances(key, state, data):
     v, u, m = latents(state.gibbs, data)
     theta = state.gibbs.theta
-    return gibbs.draw_variances(key, v, u, m, theta.beta, theta.gamma, data.prior, H)
+    given = theta.beta, theta.gamma, state.gibbs.scales, data.prior, H
+    return gibbs.draw_variances(key, v, u, m, *given)
 
 
 def draw_v(key, state, data):

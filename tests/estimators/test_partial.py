@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 from deepnoise import partial_dependence
 
@@ -36,6 +37,13 @@ def test_spread_and_quantiles(line):
     np.testing.assert_allclose(top - middle, 1.2816 * spread.average, rtol=1e-4)
     risk = partial_dependence(line, FRAME, 0, of=lambda density: density.probability_above(0.0))
     assert (np.diff(risk.average) > 0).all()
+
+
+def test_columns_in_another_order(line):
+    turned = partial_dependence(line, FRAME[["kind", "second", "first"]], "first")
+    assert turned.values == partial_dependence(line, FRAME, "first").values
+    with pytest.raises(NotFittedError):
+        partial_dependence(Line(), FRAME, "first")
 
 
 def test_levels_of_a_category(line):

@@ -48,16 +48,19 @@ def spread(key, theta: Theta, h):
 def many_nets(key, widths, h, nets=20):
     """(spread, its error, bounds of the layers, corollary) of random nets, noise of every size."""
 
-    def one(key):
-        key_net, key_noise, key_paths = jax.random.split(key, 3)
-        theta = random_model(key_net, widths, h)[0].theta
+    def one(part):
+        key, theta = part
+        key_noise, key_paths = jax.random.split(key)
         size = jnp.exp(2 * jax.random.normal(key_noise))
         scaled = lambda part: tuple(size * s2 for s2 in part)
         theta = replace(theta, tau2=scaled(theta.tau2), sigma2=scaled(theta.sigma2))
         simple = simple_variance_bound(theta) if theta.L else jnp.inf
         return *spread(key_paths, theta, h), layer_bounds(theta, h), simple
 
-    return jax.jit(lambda keys: jax.lax.map(one, keys))(jax.random.split(key, nets))
+    keys = jax.random.split(key, nets)
+    thetas = [random_model(key, widths, h)[0].theta for key in keys]
+    stacked = jax.tree.map(lambda *parts: jnp.stack(parts), *thetas)
+    return jax.jit(lambda parts: jax.lax.map(one, parts))((keys, stacked))
 
 
 @pytest.mark.parametrize(("widths", "h"), CASES)

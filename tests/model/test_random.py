@@ -114,4 +114,5 @@ def test_polynomial():
 
 def test_noises_of_a_path_are_one_array_of_normals(key):
     noises = path_noises(key, 5, 3, np.float32)
-    np.testing.assert_array_equal(noises, normals(key, (2, 5, 1, 3), np.float32))
+    # Two programs may round the last bit differently.
+    np.testing.assert_array_max_ulp(noises, normals(key, (2, 5, 1, 3), np.float32), 2)

@@ -12,7 +12,7 @@ from deepnoise.studies.neuro_tables import influence_table, region_table
 from tests.neuro import toy
 from tests.neuro.hand import table_of
 
-MODEL = {"hidden": (5,), "chains": 2, "warmup": 50, "draws": 20, "progress": False}
+MODEL = {"hidden": (5,), "chains": 2, "warmup": 300, "draws": 100, "progress": False}
 
 
 @pytest.mark.parametrize("regions", [8, 90])

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from ..prediction.mixture import GaussianMixture
 from .encode import is_frame
@@ -73,7 +74,8 @@ def partial_dependence(
     >>> found.individual.shape, bool(found.average[0] < found.average[1])
     ((40, 2), True)
     """
-    columns = model.encoder_.columns
+    check_is_fitted(model)
+    X, columns = model.encoder_.select(X), model.encoder_.columns
     j = _place(columns, column)
     chosen = columns[j].levels or _numbers(X, j, columns[j].name) if values is None else values
     if len(chosen) == 0:

@@ -8,10 +8,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..prediction.mixture import GaussianMixture
+from .effects import POINTS, RANGE
 from .encode import is_frame
-
-POINTS = 11
-RANGE = (0.02, 0.98)
 
 
 @dataclass(frozen=True, eq=False)

@@ -74,8 +74,7 @@ KINDS = {
 
 
 @pytest.fixture(
-    scope="module",
-    params=["choice", *(pytest.param(name, marks=pytest.mark.slow) for name in list(KINDS)[1:])],
+    scope="module", params=[pytest.param(name, marks=pytest.mark.slow) for name in KINDS]
 )
 def fitted(request):
     return small(**KINDS[request.param], warmup=150, draws=40).fit(X, LABELS)

@@ -28,7 +28,7 @@ test-slow: $(VENV)/.installed-dev  ## the statistical tests that take minutes
 test-long: $(VENV)/.installed-dev  ## more cases of the statistical tests, before a release
 	@$(PY) -m pytest -n $(TEST_JOBS) -m long $(PYTEST_ARGS)
 
-test-conformance: $(VENV)/.installed-dev  ## scikit-learn's own checks of the baselines (ours are in test-slow)
+test-conformance: $(VENV)/.installed-dev  ## scikit-learn's own checks of the classifier and the baselines
 	@$(PY) -m pytest -n $(TEST_JOBS) -m conformance tests/estimators $(PYTEST_ARGS)
 
 test-browser: $(VENV)/.installed-browser  ## the pages in a real Chromium, installed where that is possible

@@ -26,7 +26,7 @@ def test_utilities_start_with_their_unit_and_at_one_rate(link, noise):
     assert (start.last_noise, len(start.rates)) == (noise, 1)
 
 
-@pytest.mark.slow
+@pytest.mark.conformance
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks([small(**PLAIN)], expected_failed_checks=lambda _: SHUFFLED)
 def test_scikit_learn_checks(estimator, check):

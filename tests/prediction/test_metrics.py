@@ -17,6 +17,10 @@ def gaussians(means, sd=1.0):
     return GaussianMixture.of(means[:, None, None], np.full((1, 1, 1, 1), sd**2))
 
 
+def with_a_spike():
+    return GaussianMixture.of([[[0.0], [0.0]]], [[[[1.0]], [[1e-16]]]])
+
+
 @pytest.fixture(scope="module")
 def right():
     """(density, y) where y is drawn from the density: a mixture of two Gaussians a row."""
@@ -167,7 +171,9 @@ def test_several_outcomes_are_averaged():
         (lambda d: metrics.wepi(d, [0.0, 1.0], 1.5), "level"),
         (lambda d: metrics.interval_score(d, [0.0, 1.0], 1.0), "level"),
         (lambda d: metrics.weighted_interval_score(d, [0.0, 1.0], [95]), "levels"),
-        (lambda d: metrics.msll(d, [0.0, 1.0], [1.0]), "y_train"),
+        (lambda d: metrics.msll(d, [0.0, 1.0], [1.0]), "y_train must hold two"),
+        (lambda d: metrics.msll(d, [0.0, 1.0], [1.0, 1.0]), "y_train must not be constant"),
+        (lambda d: metrics.cde_loss(with_a_spike(), [0.0]), "too narrow"),
         (lambda d: metrics.lattice_nll(d, [0.0, 1.0], -1.0), "step"),
         (lambda d: metrics.lattice_nll(d, [0.0, 1.4], [0.0, 1.0, 2.0]), "lattice"),
         (lambda d: metrics.quantile_l1(d, [0.0, 1.0], [0.5, 0.6]), "true_quantiles"),

@@ -10,6 +10,8 @@ from .mixture import GaussianMixture
 
 # The central intervals of the forecast hubs, eleven of them.
 HUB_COVERAGES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
+# Of a grid on which a density is integrated.
+MOST_POINTS = 1_000_000
 
 
 def _outcomes(density: GaussianMixture, y: ArrayLike) -> np.ndarray:
@@ -213,7 +215,12 @@ def _integral_of_square(density: GaussianMixture) -> float:
     parts = density.components()
     means, sds = parts.means[0, :, 0], np.sqrt(parts.covs[0, :, 0, 0])
     step = sds.min() / 2
-    grid = np.arange((means - 9 * sds).min(), (means + 9 * sds).max() + step, step)
+    low, high = (means - 9 * sds).min(), (means + 9 * sds).max()
+    if (high - low) / step > MOST_POINTS:
+        raise ValueError(
+            "cde_loss: a component is too narrow beside the spread of its density to integrate it"
+        )
+    grid = np.arange(low, high + step, step)
     return float(np.sum(density.pdf_grid(grid) ** 2) * step)
 
 
@@ -225,6 +232,8 @@ def msll(density: GaussianMixture, y: ArrayLike, y_train: ArrayLike) -> float:
     train = np.asarray(y_train, dtype=float).reshape(-1, density.n_outcomes)
     if len(train) < 2 or not np.isfinite(train).all():
         raise ValueError("y_train must hold two or more finite outcomes")
+    if (np.ptp(train, axis=0) == 0).any():
+        raise ValueError("y_train must not be constant")
     cov = np.cov(train, rowvar=False, ddof=0).reshape(density.n_outcomes, -1)
     plain = GaussianMixture.of(train.mean(axis=0)[None, None], cov[None, None])
     y = _outcomes(density, y)

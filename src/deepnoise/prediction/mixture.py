@@ -411,8 +411,10 @@ class GaussianMixture:
     def expect(self, loss: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """Return the expected loss E[loss(Y)] of each row, (N,).
 
-        Every component is integrated by Gauss-Hermite quadrature: exact for polynomials, and to
-        about a thousandth where the loss has kinks.  With several outcomes, each has its own.
+        Every component is integrated by Gauss-Hermite quadrature, which is exact for polynomials.
+        For a single normal a kink in the loss costs up to half a percent, and a jump up to 0.05
+        of its height; many components average that out.  For jumps alone use
+        :meth:`probability_above`.  With several outcomes, each has its own.
 
         Parameters
         ----------

@@ -10,7 +10,7 @@ from jax.scipy.special import erfc
 from .mixture_math import Law, evaluate, phi, standardise, tail_mass
 from .mixture_quantile import quantile
 
-# Nodes of all components of a row together; a kink in the loss costs about 1 / NODES.
+# Nodes of all components of a row together, within bounds for each component.
 NODES = 4096
 MOST_NODES, FEWEST_NODES = 128, 8
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MANY_LEVELS = 20
 # Parameters that not every kind of estimator has.
 OF_CLASSES = ("ordered", "link")
-NOT_OF_CLASSES = ("guard", "combine", "memory_limit")
+NOT_OF_CLASSES = ("guard", "combine", "memory_limit", "support", "point_mass", "exposure")
 
 
 def chain_options(command: Any) -> Any:
@@ -64,6 +64,17 @@ def chain_options(command: Any) -> Any:
             click.option("--combine", default="equal", help="Weights of chains; or stacked."),
             click.option("--init", default="prior", help="Where chains start; or gradient."),
             click.option("--sampler", default="interweaved", help="Sampler; or gibbs."),
+            click.option(
+                "--support",
+                type=options.SupportOf(),
+                help="Where the target can lie: positive, counts, or two ends such as 0,1.",
+            ),
+            click.option(
+                "--point-mass",
+                type=options.Numbers(),
+                help="Values that the target often takes, such as 0.",
+            ),
+            click.option("--exposure", help="Column that rates are multiplied by, such as years."),
             click.option(
                 "--standardize",
                 type=options.Standardize(),

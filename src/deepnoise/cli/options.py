@@ -71,6 +71,23 @@ class Standardize(click.Choice):
         return {"yes": True, "no": False}.get(chosen, chosen)
 
 
+class SupportOf(click.ParamType):
+    """The estimator's parameter ``support``: a word, or two ends as a tuple."""
+
+    name = "support"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str | tuple[float, ...]:
+        if not isinstance(value, str) or value in ("positive", "counts"):
+            return value
+        try:
+            ends = tuple(float(part) for part in value.split(","))
+        except ValueError:
+            ends = ()
+        if len(ends) != 2:
+            self.fail(f"{value!r} is not positive, counts or two ends such as 0,1", param, ctx)
+        return ends
+
+
 class Names(click.ParamType):
     """Comma-separated names, as a tuple."""
 

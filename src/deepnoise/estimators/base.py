@@ -12,6 +12,7 @@ from ..prediction import metrics
 from ..prediction.mixture import GaussianMixture
 from ..prediction.selection import LOSSES, OutcomeSelection, select
 from ..prediction.stretch import best_stretch, stretched
+from ..prediction.supported import Density
 from .crossfit import held_out_losses, outcome_names, seen_or_missing
 from .encode import TableEncoder
 from .outcomes import as_window, exact_rows, representative, taken
@@ -47,6 +48,14 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
     def _check_settings(self) -> None:
         """Raise a ValueError that names the argument and the fix."""
 
+    def _on_network_scale(self, x: np.ndarray, outcomes: Any) -> Any:  # noqa: ARG002
+        """What a model is fitted to, of encoded rows x and outcomes in the user's units."""
+        return outcomes
+
+    def _as_outcomes(self, density: GaussianMixture, rows: np.ndarray) -> Density:  # noqa: ARG002
+        """Densities of what a model is fitted to, at standardised rows, as those of y."""
+        return density
+
     def _seed(self) -> int:
         return draw_seed(self.random_state)
 
@@ -77,10 +86,11 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
         if sample_weight is not None:
             rows = replicated(sample_weight, len(x))
             x, outcomes = x[rows], taken(outcomes, rows)
-        self.units_ = Units.learn(x, outcomes, units)
+        z = self._on_network_scale(x, outcomes)
+        self.units_ = Units.learn(x, z, units)
         self.stretch_ = 1.0
         seed = self._seed()
-        self._fit(self.units_.x.apply(x), self.units_.y.apply(outcomes), seed)
+        self._fit(self.units_.x.apply(x), self.units_.y.apply(z), seed)
         self.seed_ = seed
         return self
 
@@ -107,7 +117,7 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
         outcomes = check_array(y, ensure_2d=False, dtype="numeric", input_name="y", estimator=self)
         return outcomes.astype(np.float64).reshape(len(outcomes), -1)
 
-    def predict_density(self, X: Any) -> GaussianMixture:
+    def predict_density(self, X: Any) -> Density:
         """Return the predictive density of each row, in the units of y.
 
         Its components are computed in blocks of rows when they are needed, so X may be large.
@@ -134,6 +144,9 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
         ((2,), (2, 3))
         """
         rows = self._rows(X)
+        return self._as_outcomes(self._network_density(rows), rows)
+
+    def _network_density(self, rows: np.ndarray) -> GaussianMixture:
         density = self.units_.y.restore(self._density(rows))
         return density if self.stretch_ == 1 else stretched(density, self.stretch_)
 
@@ -156,11 +169,11 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
         """
         check_is_fitted(self)
         seen = self._outcomes(y)
-        exact = exact_rows(seen)
-        if not exact.all():
-            raise ValueError("y: recalibrate needs exact values, not windows; leave other rows out")
         self.stretch_ = 1.0
-        self.stretch_ = best_stretch(self.predict_density(X), representative(seen))
+        density, z = metrics.on_latent_scale(self.predict_density(X), seen)
+        if not exact_rows(z).all():
+            raise ValueError("y: recalibrate needs exact values, not windows; leave other rows out")
+        self.stretch_ = best_stretch(density, representative(z))
         return self
 
     def _header(self) -> dict[str, Any]:
@@ -384,7 +397,7 @@ def replicated(sample_weight: ArrayLike, rows: int) -> np.ndarray:
     return np.repeat(np.arange(rows), weights.astype(int))
 
 
-def coverage_report(density: GaussianMixture, seen: Any) -> dict[str, float]:
+def coverage_report(density: Density, seen: Any) -> dict[str, float]:
     """Coverage of central intervals by name."""
     found = metrics.coverages_seen(density, seen, COVERAGES)
     return {f"coverage_{round(100 * p)}": share for p, share in zip(COVERAGES, found, strict=True)}

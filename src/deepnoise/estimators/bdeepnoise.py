@@ -1,6 +1,7 @@
 """``BDeepNoiseRegressor``: the paper's model behind scikit-learn's door."""
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -15,6 +16,8 @@ from ..prediction.guard import guarded
 from ..prediction.mixture import GaussianMixture
 from ..prediction.per_draw import DrawDensities
 from ..prediction.predict import predictive
+from ..prediction.support import REAL, Support
+from ..prediction.supported import Density, SupportedDensity, moved
 from . import settings
 from .base import DensityRegressor
 from .chains import PosteriorChains, windows_of
@@ -29,6 +32,7 @@ from .outcomes import (
     taken,
     with_gaps,
 )
+from .supports import declared, exposure_place, learnt, log_exposure
 
 COMBINATIONS = ("equal", "stacked")
 
@@ -76,6 +80,16 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
         Where chains start: at draws of the prior, or at gradient fits.
     sampler : {"interweaved", "gibbs"}
         "gibbs" is the paper's Algorithm 1; "interweaved" adds a Hamiltonian move between sweeps.
+    support : None, "positive", "counts" or (low, high)
+        Where outcomes can lie, so that no density reaches further: anywhere, above 0, at the whole
+        numbers from 0 on, or between two ends.  The network then predicts z, a logarithm or logit
+        of y; influence, decompositions, diagnostics and leave-one-out are of z.
+    point_mass : float or tuple of float, optional
+        Values that y takes with a probability of their own, such as 0 of amounts that are often 0.
+    exposure : str or int, optional
+        Column of X by which rates are multiplied, such as the years that a count is of: the name
+        of a frame's column, or its number.  For support="counts" and "positive".  It is no other
+        input of the network.
     standardize : bool or "scores"
         Scale each column to mean 0 and standard deviation 1 before fitting.  "scores" also adds
         the normal scores of skewed or heavy-tailed features as inputs.
@@ -110,6 +124,8 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
         Weight of each chain in the predictive density.
     diagnostics_ : Diagnostics
         R-hat and effective sample sizes of predictions, computed at first use.
+    support_ : Support
+        Where outcomes can lie.
     seed_ : int
         Seed of this fit.
     n_features_in_ : int
@@ -143,6 +159,9 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
         combine="equal",
         init="prior",
         sampler="interweaved",
+        support=None,
+        point_mass=None,
+        exposure=None,
         standardize=True,
         dtype="float32",
         devices=1,
@@ -164,6 +183,9 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
         self.combine = combine
         self.init = init
         self.sampler = sampler
+        self.support = support
+        self.point_mass = point_mass
+        self.exposure = exposure
         self.standardize = standardize
         self.dtype = dtype
         self.devices = devices
@@ -178,6 +200,9 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
         settings.share("guard", self.guard)
         settings.one_of("combine", self.combine, COMBINATIONS)
         settings.memory("memory_limit", self.memory_limit)
+        support = declared(self.support, self.point_mass)
+        if self.exposure is not None and not support.logarithmic:
+            raise ValueError("exposure needs support='counts' or 'positive' without point_mass")
 
     def _seed(self) -> int:
         found = self._checkpoint_seed()
@@ -198,7 +223,47 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
         check_observed(seen)
         return seen
 
+    def _on_network_scale(self, x: np.ndarray, outcomes: Any) -> Any:
+        self.support_ = learnt(declared(self.support, self.point_mass), outcomes)
+        z, place = self.support_.window(outcomes), self._exposure_place()
+        if place is None:
+            return z
+        return jax.tree.map(lambda a: a - log_exposure(x[:, place])[:, None], z)
+
+    def _as_outcomes(self, density: GaussianMixture, rows: np.ndarray) -> Density:
+        if self.support_.is_real:
+            return density
+        offset = self._log_exposure(rows)
+        z = density if offset is None else moved(density, offset)
+        return SupportedDensity(z, self.support_)
+
+    def _exposure_place(self) -> int | None:
+        return exposure_place(self.exposure, self.encoder_.feature_names)
+
+    def _log_exposure(self, rows: np.ndarray) -> np.ndarray | None:
+        """What is added to z at standardised rows; None without exposures."""
+        place = self._exposure_place()
+        if place is None:
+            return None
+        units = self.units_.x
+        return log_exposure(rows[:, place] * units.scale[place] + units.mean[place])
+
+    def _network_rows(self, rows: np.ndarray) -> np.ndarray:
+        """Inputs of the network: exposures count nothing."""
+        place = self._exposure_place()
+        if place is None:
+            return rows
+        scores = [
+            len(self.units_.x.scale) + i
+            for i, s in enumerate(self.units_.x.scores)
+            if s.column == place
+        ]
+        rows = rows.copy()
+        rows[:, [place, *scores]] = 0.0
+        return rows
+
     def _fit(self, x: np.ndarray, y: Any, seed: int) -> None:
+        x = self._network_rows(x)
         ties = not isinstance(y, Window) and tied(y)
         plan = settings.plan(self.get_params(deep=False), seed, len(x), tied=ties)
         if self.combine == "stacked" and isinstance(y, Window) and y.lower.shape[1] > 1:
@@ -206,7 +271,8 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
                 "combine='stacked' needs y without missing values where there are several outcomes"
             )
         values = np.nan_to_num(representative(y))
-        if not isinstance(y, Window) and (step := lattice_step(self._restored(y))) is not None:
+        step = None if isinstance(y, Window) else self._step(y)
+        if step is not None:
             warnings.warn(
                 f"y takes only {len(np.unique(y))} values, {step:g} apart, so its density can have "
                 f"a spike at each. If y was rounded, fit deepnoise.rounded(y, {step:g}). Compare "
@@ -220,7 +286,7 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
         return guarded(self._posterior_density(x), self.guard, self._y.astype(float).var(axis=0))
 
     def _posterior_density(self, x: np.ndarray) -> GaussianMixture:
-        plan = self.posterior_.plan
+        plan, x = self.posterior_.plan, self._network_rows(x)
         weights, key, laws = self._draw_weights(), self._prediction_key(), self._input_laws(x)
         return predictive(key, self.posterior_.flat(), x, plan.h, self.paths, weights, laws)
 
@@ -231,7 +297,9 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
             self.chain_weights_ = chain_weights(densities, y, len(self.chain_weights_))
 
     def _draw_densities(self, X: Any) -> DrawDensities:
-        return self._draw_densities_at(self._rows(X))
+        rows = self._rows(X)
+        found, offset = self._draw_densities_at(self._network_rows(rows)), self._log_exposure(rows)
+        return found if offset is None else replace(found, shift=found.shift + offset[:, None])
 
     def _training_densities(self, rows: Any) -> tuple[DrawDensities, Any]:
         seen = taken(self._seen, rows)
@@ -240,8 +308,20 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
 
     def _lattice_step(self) -> float | None:
         if not isinstance(self._seen, Window):
-            return lattice_step(self._restored(self._y))
+            return self._step(self._y)
+        if not self.support_.is_real:
+            return None
         return even_width(jax.tree.map(self._restored, self._seen))
+
+    def _step(self, y: np.ndarray) -> float | None:
+        return lattice_step(self._restored(y)) if self.support_.is_real else None
+
+    def _header(self) -> dict[str, Any]:
+        return {**super()._header(), "support": self.support_.to_dict()}
+
+    def _restore(self, header: dict[str, Any]) -> None:
+        super()._restore(header)
+        self.support_ = Support.from_dict(header["support"]) if "support" in header else REAL
 
     def _restored(self, y: np.ndarray) -> np.ndarray:
         return np.asarray(y, float) * self.units_.y.scale + self.units_.y.mean

@@ -16,19 +16,27 @@ from ..prediction.functionals import chain_likelihoods, predictive_functionals
 from ..prediction.influence import Influence, influence
 from ..prediction.mixture import GaussianMixture
 from ..prediction.per_draw import DrawDensities, thinned
+from ..prediction.support import Support
+from ..prediction.supported import Density, SupportedDensity
 from .convergence import ChainInsights
 from .drawn import categories
+from .units import Units
 
 # With these, mutual information was within 0.01 nats of what many more paths gave.
 ENTROPY_DRAWS, ENTROPY_PATHS = 200, 512
+# Thresholds that no outcome reaches, as numbers.
+FAR = 1e300
 
 
 class PosteriorInsights(ChainInsights):
     """Methods for a density regressor that has draws; it has what is named here."""
 
     paths: int
-    predict_density: Callable[[Any], GaussianMixture]
+    predict_density: Callable[[Any], Density]
     guard: float
+    support_: Support
+    units_: Units
+    _as_outcomes: Callable[[GaussianMixture, np.ndarray], Density]
     _rows: Callable[[Any], np.ndarray]
     _posterior_density: Callable[[np.ndarray], GaussianMixture]
 
@@ -40,9 +48,10 @@ class PosteriorInsights(ChainInsights):
         """The law of every draw at training rows, and their y (n, Q) in the user's units."""
         raise NotImplementedError
 
-    def _without_guard(self, X: Any) -> GaussianMixture:
+    def _without_guard(self, X: Any) -> Density:
         """The posterior predictive alone, in the user's units."""
-        return self.units_.y.restore(self._posterior_density(self._rows(X)))
+        rows = self._rows(X)
+        return self._as_outcomes(self.units_.y.restore(self._posterior_density(rows)), rows)
 
     def predict_above(self, X: Any, c: ArrayLike, level: float = 0.95) -> np.ndarray:
         """Return P(y >= c | x) of each row, with a credible interval.
@@ -72,12 +81,13 @@ class PosteriorInsights(ChainInsights):
         True
         """
         densities, density = self._draw_densities(X), self.predict_density(X)
+        cut = np.clip(self.support_.least(c), -FAR, FAR)
         if densities.n_outcomes == 1 and np.ndim(c) == 2 and np.shape(c)[0] == 1:
-            found = credible.above_each(densities, np.ravel(c), level)
+            found = credible.above_each(densities, np.ravel(cut), level)
             probability = density.probability_above_grid(c)
             own = self._without_guard(X).probability_above_grid(c)
         else:
-            found = credible.above(densities, c, level)
+            found = credible.above(densities, cut, level)
             probability = density.probability_above(c)
             own = self._without_guard(X).probability_above(c)
         ends = [(1 - self.guard) * (end - own) + probability for end in (found.lower, found.upper)]
@@ -113,6 +123,8 @@ class PosteriorInsights(ChainInsights):
         values = np.asarray(y, dtype=float)
         if not np.isfinite(values).all():
             raise ValueError("y must be finite")
+        if self.support_.discrete or self.support_.points:
+            raise ValueError("centiles need an outcome without point masses; use predict_above")
         return centiles_of(self.predict_above(X, values, level))
 
     def density_bands(
@@ -152,7 +164,8 @@ class PosteriorInsights(ChainInsights):
         >>> bands.pdf.lower.shape
         (2, 3)
         """
-        return credible.bands(self._draw_densities(X), grid, level, probabilities, widen)
+        densities = self._draw_densities(X)
+        return credible.bands(densities, grid, level, probabilities, widen, self.support_)
 
     def influence(self, X: Any, level: float = 0.95) -> Influence:
         """Measure how strongly, and which way, each column moves the mean and the spread of y.
@@ -228,7 +241,9 @@ class PosteriorInsights(ChainInsights):
         EntropyParts
         """
         densities = thinned(self._draw_densities(X), ENTROPY_DRAWS)
-        return entropy_parts(self._without_guard(X), replace(densities, paths=ENTROPY_PATHS))
+        whole = self._without_guard(X)
+        mixture = whole.latent if isinstance(whole, SupportedDensity) else whole
+        return entropy_parts(mixture, replace(densities, paths=ENTROPY_PATHS))
 
     def _functionals(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         densities, y = self._training_densities(rows)

@@ -9,7 +9,7 @@ from ..model.outcome import Window
 from ..prediction import metrics
 from ..prediction.concordance import concordance
 from ..prediction.credible import Band, above_each
-from ..prediction.mixture import GaussianMixture
+from ..prediction.supported import Density
 from .base import coverage_report
 from .bdeepnoise import BDeepNoiseRegressor
 from .outcomes import survival
@@ -93,7 +93,7 @@ class BDeepNoiseSurvival(BDeepNoiseRegressor):
         """
         return self._concordance(self.predict_density(X), self._outcomes(y))
 
-    def _concordance(self, density: GaussianMixture, window: Window) -> float:
+    def _concordance(self, density: Density, window: Window) -> float:
         medians, seen = density.quantile(0.5), window.lower == window.upper
         return concordance(medians, window.lower[:, 0], seen)
 

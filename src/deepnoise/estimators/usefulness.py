@@ -8,8 +8,9 @@ import numpy as np
 
 from ..model.outcome import Window
 from ..prediction.comparison import Usefulness, usefulness
-from ..prediction.mixture import GaussianMixture
+from ..prediction.metrics import on_latent_scale
 from ..prediction.rivals import one_density, straight_line
+from ..prediction.supported import Density
 from .outcomes import taken
 
 # Rivals of more training rows would cost more and be no better.
@@ -20,13 +21,16 @@ MOST_ROWS = 20_000
 class Rivals:
     """Densities that are easy to have, and the outcomes ``seen`` that they learnt from."""
 
-    no_input: GaussianMixture
-    line: GaussianMixture
+    no_input: Density
+    line: Density
     seen: np.ndarray | Window
 
-    def judge(self, density: GaussianMixture, y: np.ndarray | Window) -> Usefulness:
-        """Gains of a density at outcomes y over both."""
-        return usefulness(density, y, self.no_input, self.line, self.seen)
+    def judge(self, density: Density, y: np.ndarray | Window) -> Usefulness:
+        """Gains of a density at outcomes y over both; of outcomes with a support, at their z."""
+        (one, z), (rival, _), (line, _) = (
+            on_latent_scale(law, y) for law in (density, self.no_input, self.line)
+        )
+        return usefulness(one, z, rival, line, self.seen)
 
 
 def usefulness_of(model: Any, X: Any, y: Any) -> Usefulness:
@@ -65,9 +69,12 @@ def usefulness_of(model: Any, X: Any, y: Any) -> Usefulness:
 
 def rivals_of(model: Any, X: Any, outcomes: np.ndarray | Window) -> Rivals:
     """Both rivals at the rows of X; ``outcomes`` are those of X, as the model sees them."""
-    x = _features(model, model._rows(X))
+    rows = model._rows(X)
+    x = _features(model, rows)
     known, seen = training_rows(model) if keeps_rows(model) else (x, outcomes)
-    return Rivals(one_density(seen, len(x)), straight_line(known, seen, x), seen)
+    pair = one_density(seen, len(x)), straight_line(known, seen, x)
+    no_input, line = (model._as_outcomes(density, rows) for density in pair)
+    return Rivals(no_input, line, seen)
 
 
 def keeps_rows(model: Any) -> bool:

@@ -13,6 +13,7 @@ from ..prediction.mixture_math import padded
 from ..prediction.per_draw import DrawDensities, as_float64
 from ..prediction.predict import component_means
 from ..prediction.stretch import stretched
+from ..prediction.supported import SupportedDensity
 from .outcome import Outcome, outcome_of
 
 DRAWS = 120
@@ -66,7 +67,13 @@ class Engine:
         if not hasattr(self.model, "posterior_"):
             density = self.model.units_.y.restore(self.model._density(x))
             return plain_answer(stretched(density, self.model.stretch_), self.outcome, c)
-        return draw_answer(replace(self.densities, x=x), self.sds, self.outcome, c)
+        rows, offset = self.model._network_rows(x), self.model._log_exposure(x)
+        densities = replace(self.densities, x=rows)
+        if offset is not None:
+            densities = replace(
+                densities, shift=np.array(self.model.units_.y.mean) + offset[:, None]
+            )
+        return draw_answer(densities, self.sds, self.outcome, c)
 
 
 def thinned(model: Any) -> tuple[Any, int, int]:
@@ -85,7 +92,10 @@ def thinned(model: Any) -> tuple[Any, int, int]:
 def draw_answer(densities: DrawDensities, sds: np.ndarray, outcome: Outcome, c: float) -> Answer:
     cut, grid = outcome.to_network(c), outcome.network_grid
     means = path_means(densities)
-    pdf = outcome.density(np.stack([curves(row, sds, grid) for row in means]))
+    if outcome.support.discrete:
+        pdf = np.stack([steps(row, sds, grid, outcome.network_ends) for row in means])
+    else:
+        pdf = outcome.density(np.stack([curves(row, sds, grid) for row in means]))
     above = ndtr((means - cut) / sds[:, None]).mean(axis=2)
     lower, upper = densities.credible(pdf, LEVEL)
     ends = densities.credible(above, LEVEL)
@@ -104,7 +114,10 @@ def draw_answer(densities: DrawDensities, sds: np.ndarray, outcome: Outcome, c: 
 
 
 def moments(density: GaussianMixture, outcome: Outcome) -> np.ndarray | None:
-    return None if outcome.time else np.stack([density.mean(), np.sqrt(density.var())], axis=1)
+    if outcome.time:
+        return None
+    law = density if outcome.support.is_real else SupportedDensity(density, outcome.support)
+    return np.stack([law.mean(), np.sqrt(law.var())], axis=1)
 
 
 def path_means(densities: DrawDensities) -> np.ndarray:
@@ -120,7 +133,8 @@ def path_means(densities: DrawDensities) -> np.ndarray:
             densities.key, 0, densities.draws, padded(x), densities.h, paths, laws
         )
     means = np.asarray(found)[: len(x), :, 0].reshape(len(x), -1, paths)
-    return means * densities.scale[0] + densities.shift[0]
+    shift = densities.shift[:, :, None] if densities.shift.ndim == 2 else densities.shift[0]
+    return means * densities.scale[0] + shift
 
 
 def curves(means: np.ndarray, sds: np.ndarray, grid: np.ndarray) -> np.ndarray:
@@ -135,6 +149,13 @@ def curves(means: np.ndarray, sds: np.ndarray, grid: np.ndarray) -> np.ndarray:
     np.multiply(kernel, kernel, out=kernel)
     np.exp(np.multiply(kernel, np.float32(-0.5), out=kernel), out=kernel)
     return kernel.mean(axis=1, dtype=float) / (sds[:, None] * np.sqrt(2 * np.pi))
+
+
+def steps(means: np.ndarray, sds: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Probability of every count of the grid by every draw, (M, G), a count at a time."""
+    ends = np.append(low, high[-1:])
+    below = [ndtr((end - means) / sds[:, None]).mean(axis=1) for end in ends]
+    return np.diff(np.stack(below, axis=1), axis=1)
 
 
 def plain_answer(density: GaussianMixture, outcome: Outcome, c: float) -> Answer:

@@ -6,19 +6,24 @@ from typing import Any
 import numpy as np
 
 from ..estimators.survival import BDeepNoiseSurvival
+from ..prediction.support import REAL, Support
+from ..prediction.supported import grid_between
 
 POINTS = 161
 RANGE_ROWS = 50
+TIMES = Support("positive", 0.0)
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Values of y on which densities are drawn; ``time`` if the network predicts their logarithm.
+    """Values of y on which densities are drawn, and the support that leads from z to them.
 
-    ``symbol`` is what formulas call it.
+    ``time`` if y is a time, whose logarithm the network predicts.  ``symbol`` is what formulas
+    call it.
     """
 
     grid: np.ndarray
+    support: Support = REAL
     time: bool = False
 
     @property
@@ -27,23 +32,26 @@ class Outcome:
 
     @property
     def network_grid(self) -> np.ndarray:
-        return np.log(self.grid) if self.time else self.grid
+        return self.support.least(self.grid)
+
+    @property
+    def network_ends(self) -> np.ndarray:
+        """The largest z of each value of the grid: the least one but where y has a point mass."""
+        return self.support.most(self.grid)
 
     def to_network(self, c: float) -> float:
         """A threshold, as the network's number."""
-        if not self.time:
-            return c
-        if c <= 0:
+        if self.time and c <= 0:
             raise ValueError(f"c must be a time above 0; it is {c:g}")
-        return float(np.log(c))
+        return float(self.support.least(c))
 
     def from_network(self, values: np.ndarray) -> np.ndarray:
         """Quantiles, as the user's numbers."""
-        return np.exp(values) if self.time else values
+        return self.support.value(values)
 
     def density(self, pdf: np.ndarray) -> np.ndarray:
-        """A density of the network's number on its grid, as one of y: p(t) = p(log t) / t."""
-        return pdf / self.grid if self.time else pdf
+        """A density of the network's number on its grid, as one of y: p(y) = p(z) dz/dy."""
+        return pdf * np.exp(self.support.log_slope(self.grid))
 
 
 def outcome_of(model: Any, X: Any) -> Outcome:
@@ -52,10 +60,15 @@ def outcome_of(model: Any, X: Any) -> Outcome:
     Times begin at 0 and end with the longest one of training, seen to its end or not: beyond it a
     model only extrapolates.
     """
-    ends = model.predict_density(X[: min(len(X), RANGE_ROWS)]).quantile([0.005, 0.995])
+    density = model.predict_density(X[: min(len(X), RANGE_ROWS)])
+    ends = density.quantile([0.005, 0.995])
     low, high = float(ends[:, 0].min()), float(ends[:, 1].max())
     if isinstance(model, BDeepNoiseSurvival):
         longest = float(np.exp(model._restored(model._y).max()))
-        return Outcome(np.linspace(0, min(np.exp(high), 1.05 * longest), POINTS + 1)[1:], time=True)
-    margin = 0.08 * (high - low)
-    return Outcome(np.linspace(low - margin, high + margin, POINTS))
+        times = np.linspace(0, min(np.exp(high), 1.05 * longest), POINTS + 1)[1:]
+        return Outcome(times, TIMES, time=True)
+    margin, support = 0.08 * (high - low), getattr(model, "support_", REAL)
+    grid = grid_between(density, low - margin, high + margin, POINTS)
+    if not support.discrete:
+        grid = grid[(grid > support.low) & (grid < support.high)]
+    return Outcome(grid, support)

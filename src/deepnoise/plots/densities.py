@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..prediction.mixture import GaussianMixture
 from ..prediction.smooth import smoothed
+from ..prediction.supported import Density, grid_between
 from .style import (
     BLUE,
     INK,
@@ -36,7 +36,7 @@ SEEN = {"s": 22, "color": RED, "edgecolor": "white", "lw": 0.6, "zorder": 5, "la
 
 @paper_style
 def ridge(
-    density: GaussianMixture,
+    density: Density,
     y: ArrayLike | None = None,
     rows: Sequence[int] | None = None,
     labels: Sequence[str] | None = None,
@@ -55,7 +55,7 @@ def ridge(
 
     Parameters
     ----------
-    density : GaussianMixture
+    density : Density
     y : array (N,), optional
         Observed outcomes of all rows.
     rows : list of int, optional
@@ -116,7 +116,7 @@ def _ridge(axis: Any, i: int, grid: np.ndarray, height: np.ndarray, dark: Any) -
 
 @paper_style
 def fan(
-    density: GaussianMixture,
+    density: Density,
     y: ArrayLike | None = None,
     order: ArrayLike | None = None,
     xlabel: str | None = None,
@@ -129,7 +129,7 @@ def fan(
 
     Parameters
     ----------
-    density : GaussianMixture
+    density : Density
     y : array (N,), optional
         Observed outcomes.
     order : array (N,), optional
@@ -184,7 +184,7 @@ def _bands(axis: Any, x: np.ndarray, quantiles: np.ndarray) -> None:
         axis.plot(x, quantiles[:, -1], color=BLUE, lw=1.4, label="median")
 
 
-def _spread(density: GaussianMixture) -> np.ndarray:
+def _spread(density: Density) -> np.ndarray:
     """Up to MAX_RIDGES rows, evenly spaced in the order of their medians."""
     order = np.argsort(density.quantile(0.5), kind="stable")
     return order[np.linspace(0, len(order) - 1, min(len(order), MAX_RIDGES)).round().astype(int)]
@@ -211,11 +211,11 @@ def _labels(labels: Sequence[str] | None, chosen: np.ndarray, total: int) -> lis
     )
 
 
-def _grid(density: GaussianMixture, y: np.ndarray | None, points: int) -> np.ndarray:
+def _grid(density: Density, y: np.ndarray | None, points: int) -> np.ndarray:
     """Values of y that hold nearly all mass of all rows, and the observations."""
     ends = density.quantile([0.002, 0.998])
     low, high = ends[:, 0].min(), ends[:, 1].max()
     if y is not None:
         low, high = min(low, y.min()), max(high, y.max())
     margin = 0.03 * (high - low)
-    return np.linspace(low - margin, high + margin, points)
+    return grid_between(density, low - margin, high + margin, points)

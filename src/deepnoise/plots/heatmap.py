@@ -7,9 +7,9 @@ from numpy.typing import ArrayLike
 
 from ..estimators.drawn import to_draw
 from ..estimators.table import take
-from ..prediction.mixture import GaussianMixture
 from ..prediction.per_draw import spaced
 from ..prediction.smooth import bandwidths, widened
+from ..prediction.supported import Density
 from .style import (
     BLUE,
     INK,
@@ -59,7 +59,7 @@ def density_heatmap(
 
     Parameters
     ----------
-    model : estimator or GaussianMixture
+    model : estimator or Density
         A fitted estimator, or densities of which row i belongs to ``x_grid[i]``.
     x_grid : array (G,)
         Increasing values of the feature.
@@ -147,12 +147,10 @@ def _typical(values: np.ndarray) -> Any:
 
 
 def _density(model: Any, grid: np.ndarray, feature: int | str, X: Any) -> Any:
-    if isinstance(model, GaussianMixture):
+    if isinstance(model, Density):
         return model
     if not hasattr(model, "predict_density"):
-        raise TypeError(
-            f"model must be an estimator or a GaussianMixture; got {type(model).__name__}"
-        )
+        raise TypeError(f"model must be an estimator or a Density; got {type(model).__name__}")
     if X is None:
         if model.n_features_in_ > 1 or hasattr(model, "feature_names_in_"):
             raise ValueError("X must be given: rows whose medians hold the other features")
@@ -160,7 +158,7 @@ def _density(model: Any, grid: np.ndarray, feature: int | str, X: Any) -> Any:
     return to_draw(model).predict_density(profile(X, feature, grid))
 
 
-def _widths(density: GaussianMixture, grid: np.ndarray) -> np.ndarray:
+def _widths(density: Density, grid: np.ndarray) -> np.ndarray:
     """Sds of the smoothing, which change slowly from one value of the feature to the next."""
     some = spaced(len(grid), SMOOTHED_AT)
     return np.interp(grid, grid[some], bandwidths(density[some]))
@@ -190,7 +188,7 @@ def _edges(centres: np.ndarray) -> np.ndarray:
 def _outline(
     axis: Any,
     grid: np.ndarray,
-    density: GaussianMixture,
+    density: Density,
     coverage: float | None,
     region: str,
     drawn: tuple[np.ndarray, np.ndarray],
@@ -217,7 +215,7 @@ def _dots(
     model: Any, X: Any, y: ArrayLike | None, feature: int | str
 ) -> tuple[tuple[np.ndarray, np.ndarray] | None, bool]:
     """Places of the dots, and whether there are other columns, from which they were moved."""
-    sliced = not isinstance(model, GaussianMixture) and model.n_features_in_ > 1
+    sliced = not isinstance(model, Density) and model.n_features_in_ > 1
     if y is None or X is None:
         return None, sliced
     some = spaced(len(X), MAX_DOTS)
@@ -256,7 +254,7 @@ def _increasing(x_grid: ArrayLike) -> np.ndarray:
     return grid
 
 
-def _levels(density: GaussianMixture, y: np.ndarray | None, points: int) -> np.ndarray:
+def _levels(density: Density, y: np.ndarray | None, points: int) -> np.ndarray:
     ends = density.quantile([0.005, 0.995])
     # A few rows with wild tails must not shrink the picture of the others.
     low, high = np.quantile(ends[:, 0], 0.02), np.quantile(ends[:, 1], 0.98)

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import binom
 
 from ..prediction import metrics
-from ..prediction.mixture import GaussianMixture
+from ..prediction.supported import Density
 from .style import (
     BLUE,
     GREY,
@@ -30,7 +30,7 @@ BAND = 0.95
 
 @paper_style
 def calibration(
-    density: GaussianMixture,
+    density: Density,
     y: ArrayLike,
     bins: int | None = None,
     outcome: str = "y",
@@ -45,7 +45,7 @@ def calibration(
 
     Parameters
     ----------
-    density : GaussianMixture
+    density : Density
     y : array (N,)
         Observed outcomes.
     bins : int, optional
@@ -70,7 +70,7 @@ def calibration(
 
 @paper_style
 def sharpness(
-    density: GaussianMixture,
+    density: Density,
     y: ArrayLike,
     coverage: float = 0.9,
     outcome: str = "y",
@@ -84,7 +84,7 @@ def sharpness(
 
     Parameters
     ----------
-    density : GaussianMixture
+    density : Density
     y : array (N,)
         Observed outcomes.
     coverage : float

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..prediction.mixture import GaussianMixture
+from ..prediction.supported import Density, SupportedDensity
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -110,9 +111,9 @@ def _settle(axes: Any) -> None:
         axis.tick_params(labelsize=8, width=0.7, length=3, color=INK, labelcolor=INK)
 
 
-def one_outcome(density: Any, name: str = "density") -> GaussianMixture:
+def one_outcome(density: Any, name: str = "density") -> Density:
     """The densities, if they are of a single outcome."""
-    if not isinstance(density, GaussianMixture):
+    if not isinstance(density, GaussianMixture | SupportedDensity):
         raise TypeError(f"{name} must be a GaussianMixture; got {type(density).__name__}")
     if density.n_outcomes != 1:
         raise ValueError(
@@ -133,7 +134,7 @@ def vector(values: ArrayLike, length: int, name: str) -> np.ndarray:
     return found
 
 
-def regions(density: GaussianMixture, coverage: float, region: str) -> list[np.ndarray]:
+def regions(density: Density, coverage: float, region: str) -> list[np.ndarray]:
     """The pieces (k, 2) of every row's central interval or highest-density region."""
     if region not in REGIONS:
         raise ValueError(f"region must be one of {', '.join(REGIONS)}; got {region!r}")

@@ -7,7 +7,7 @@ from scipy.stats import t
 
 from ..model.outcome import Window
 from .metrics import log_scores
-from .mixture import GaussianMixture
+from .supported import Density
 
 LEVEL = 0.95
 FEW = 10
@@ -86,10 +86,10 @@ def gain(ours: np.ndarray, theirs: np.ndarray, level: float = LEVEL) -> Gain:
 
 
 def usefulness(
-    density: GaussianMixture,
+    density: Density,
     y: np.ndarray | Window,
-    no_input: GaussianMixture,
-    line: GaussianMixture,
+    no_input: Density,
+    line: Density,
     seen: np.ndarray | Window,
 ) -> Usefulness:
     """Gains of ``density`` over both rivals, at the outcomes y of one kind, seen or windows.

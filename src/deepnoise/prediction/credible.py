@@ -8,6 +8,7 @@ from scipy.special import ndtr
 
 from .mixture import GaussianMixture
 from .per_draw import DrawDensities
+from .support import REAL, Support
 
 PROBABILITIES = np.linspace(0.05, 0.95, 19)
 
@@ -76,10 +77,12 @@ def bands(
     level: float,
     probabilities: ArrayLike = PROBABILITIES,
     widen: ArrayLike = 0.0,
+    support: Support = REAL,
 ) -> DensityBands:
     """Bands of pdf, cdf and quantile function across draws.
 
-    They are of y and independent normal noise of standard deviations ``widen`` (N,).
+    They are of y and independent normal noise of standard deviations ``widen`` (N,); of outcomes
+    with a support, noise is added to the z behind y.
     """
     check_level(level)
     points, probabilities = _grid(grid, densities.n_outcomes), np.asarray(probabilities, float)
@@ -89,12 +92,27 @@ def bands(
     parts: tuple[list[Band], ...] = ([], [], [])
     for rows, means in densities.blocks(len(points) + len(probabilities)):
         sds = np.hypot(own, extra[rows, None, None, None])
-        values = (*_on_grid(means, sds, points), _quantiles(means, sds, probabilities))
+        quantiles = support.value(_quantiles(means, sds, probabilities))
+        values = (*_on_support(means, sds, points, support), quantiles)
         for part, value in zip(parts, values, strict=True):
             part.append(band(densities, value, level))
     whole = [joined(part, densities.n_outcomes) for part in parts]
     grid = points[:, 0] if densities.n_outcomes == 1 else points
     return DensityBands(grid, probabilities, level, *whole)
+
+
+def _on_support(means, sds, points, support: Support) -> tuple[np.ndarray, np.ndarray]:
+    """pdf, or probability at values with a point mass, and cdf of every draw."""
+    low, high = support.least(points), support.most(points)
+    pdf, cdf = _on_grid(means, sds, high)
+    if support.is_real:
+        return pdf, cdf
+    smooth = low == high
+    slopes = np.exp(np.where(smooth, support.log_slope(points), 0.0))
+    if smooth.all():
+        return pdf * slopes, cdf
+    _, below = _on_grid(means, sds, low)
+    return np.where(smooth, pdf * slopes, cdf - below), cdf
 
 
 def _on_grid(means, sds, points) -> tuple[np.ndarray, np.ndarray]:

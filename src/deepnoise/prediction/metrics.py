@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from ..model.outcome import Window
 from .mixture import GaussianMixture
+from .supported import Density, SupportedDensity
 
 # The central intervals of the forecast hubs, eleven of them.
 HUB_COVERAGES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
@@ -14,7 +15,7 @@ HUB_COVERAGES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
 MOST_POINTS = 1_000_000
 
 
-def _outcomes(density: GaussianMixture, y: ArrayLike) -> np.ndarray:
+def _outcomes(density: Density, y: ArrayLike) -> np.ndarray:
     """y in the shape of ``density.mean()``, finite."""
     shape = (len(density),) if density.n_outcomes == 1 else (len(density), density.n_outcomes)
     values = np.asarray(y, dtype=float)
@@ -27,22 +28,35 @@ def _outcomes(density: GaussianMixture, y: ArrayLike) -> np.ndarray:
     return values
 
 
-def rmse(density: GaussianMixture, y: ArrayLike) -> float:
+def on_latent_scale(
+    density: Density, y: ArrayLike | Window
+) -> tuple[GaussianMixture, np.ndarray | Window]:
+    """The mixture behind a density, and what is known of its z: a window at point masses.
+
+    Ranks among counts, and coverage of them, are then those of continuous outcomes.
+    """
+    if not isinstance(density, SupportedDensity):
+        return density, y if isinstance(y, Window) else np.asarray(y, dtype=float)
+    seen = y if isinstance(y, Window) else _outcomes(density, y)[:, None]
+    return density.latent, density.support.window(seen)
+
+
+def rmse(density: Density, y: ArrayLike) -> float:
     """√ mean (y - E[y|x])²."""
     return float(np.sqrt(np.mean((_outcomes(density, y) - density.mean()) ** 2)))
 
 
-def nll(density: GaussianMixture, y: ArrayLike) -> float:
+def nll(density: Density, y: ArrayLike) -> float:
     """-mean log p(y|x), joint over outcomes."""
     return -float(np.mean(density.log_prob(_outcomes(density, y))))
 
 
-def nll_seen(density: GaussianMixture, y: ArrayLike | Window) -> float:
+def nll_seen(density: Density, y: ArrayLike | Window) -> float:
     """-mean log p(y|x), with the mass of a window where y is only known to lie in it."""
     return -float(np.mean(log_scores(density, y)))
 
 
-def log_scores(density: GaussianMixture, y: ArrayLike | Window) -> np.ndarray:
+def log_scores(density: Density, y: ArrayLike | Window) -> np.ndarray:
     """log p(y|x) of every row, or the log mass of its window; (N,)."""
     if not isinstance(y, Window):
         return density.log_prob(_outcomes(density, y))
@@ -59,44 +73,49 @@ def log_scores(density: GaussianMixture, y: ArrayLike | Window) -> np.ndarray:
     return density.log_prob(_outcomes(density, y.lower))
 
 
-def pit_seen(density: GaussianMixture, y: ArrayLike | Window, seed: int = 0) -> np.ndarray:
+def pit_seen(density: Density, y: ArrayLike | Window, seed: int = 0) -> np.ndarray:
     """F(y|x), at a random place within its window where y is only known to lie in it; (N,).
 
     So it is uniform on (0, 1) if the densities are right, and windows do not depend on the outcome
     given x.  The same seed gives the same places.
     """
+    density, y = on_latent_scale(density, y)
     if not isinstance(y, Window):
         return pit(density, y)
     low, high = (density.cdf(end.ravel()) for end in (y.lower, y.upper))
     return low + np.random.default_rng(seed).random(len(low)) * (high - low)
 
 
-def crps(density: GaussianMixture, y: ArrayLike) -> float:
+def crps(density: Density, y: ArrayLike) -> float:
     """Mean continuous ranked probability score, in units of y."""
     return float(np.mean(density.crps(_outcomes(density, y))))
 
 
-def pit(density: GaussianMixture, y: ArrayLike) -> np.ndarray:
-    """F(y|x), uniform on (0, 1) if the densities are right; (N,)."""
+def pit(density: Density, y: ArrayLike) -> np.ndarray:
+    """F(y|x), uniform on (0, 1) if the densities are right; (N,).
+
+    At a random place within the step of F where y has a point mass.
+    """
+    if isinstance(density, SupportedDensity):
+        return pit_seen(density, y)
     return density.cdf(_outcomes(density, y))
 
 
-def coverage(density: GaussianMixture, y: ArrayLike, level: float = 0.95) -> float:
+def coverage(density: Density, y: ArrayLike, level: float = 0.95) -> float:
     """Share of outcomes inside their central intervals: those with |2 F(y|x) - 1| <= level."""
     if not 0 < level <= 1:
         raise ValueError(f"level must be between 0 and 1; got {level}")
     return float(np.mean(np.abs(2 * pit(density, y) - 1) <= level))
 
 
-def coverages_seen(
-    density: GaussianMixture, y: ArrayLike | Window, levels: Sequence[float]
-) -> list[float]:
+def coverages_seen(density: Density, y: ArrayLike | Window, levels: Sequence[float]) -> list[float]:
     """Shares of outcomes inside their central intervals, where some are known to a window only.
 
     Of these counts the share of the window's mass inside: so densities that are right have the
     level on average, also among censored outcomes.  Missing ones, known to lie nowhere, are left
     out.
     """
+    density, y = on_latent_scale(density, y)
     if not isinstance(y, Window):
         off_centre = np.abs(2 * pit(density, y) - 1)
         return [float(np.mean(off_centre <= level)) for level in levels]
@@ -112,7 +131,7 @@ def coverages_seen(
     return found
 
 
-def wepi(density: GaussianMixture, y: ArrayLike, level: float = 0.95) -> float:
+def wepi(density: Density, y: ArrayLike, level: float = 0.95) -> float:
     """Mean width of central intervals at the smallest nominal level that covers ``level`` of y.
 
     Row i is covered from nominal level |2 F(y_i|x_i) - 1| on; the level taken is the ⌈level N⌉-th
@@ -125,7 +144,7 @@ def wepi(density: GaussianMixture, y: ArrayLike, level: float = 0.95) -> float:
     return float(np.mean(widths))
 
 
-def _wepi(density: GaussianMixture, y: np.ndarray, level: float) -> float:
+def _wepi(density: Density, y: np.ndarray, level: float) -> float:
     tail = np.minimum(density.cdf(y), density.probability_above(y))
     # The small excess keeps 0.95 · 20 = 19.000000000000004 from asking for all twenty.
     needed = int(np.ceil(level * len(y) - 1e-9))
@@ -137,7 +156,7 @@ def _wepi(density: GaussianMixture, y: np.ndarray, level: float) -> float:
     return float(np.mean(np.diff(density.interval(nominal), axis=1)))
 
 
-def quantile_l1(density: GaussianMixture, true_quantiles: ArrayLike, levels: ArrayLike) -> float:
+def quantile_l1(density: Density, true_quantiles: ArrayLike, levels: ArrayLike) -> float:
     """Mean over rows and levels of |true quantile - predicted quantile|; true_quantiles (N, M)."""
     predicted = density.quantile(np.atleast_1d(levels))
     true_quantiles = np.asarray(true_quantiles, dtype=float)
@@ -146,7 +165,7 @@ def quantile_l1(density: GaussianMixture, true_quantiles: ArrayLike, levels: Arr
     return float(np.mean(np.abs(true_quantiles - predicted)))
 
 
-def lattice_nll(density: GaussianMixture, y: ArrayLike, step: ArrayLike) -> float:
+def lattice_nll(density: Density, y: ArrayLike, step: ArrayLike) -> float:
     """-mean log P(cell of y | x) for outcomes that were rounded, which no density spike can game.
 
     ``step`` is either the width of cells [y - step/2, y + step/2], or the distinct values that y
@@ -167,7 +186,7 @@ def lattice_nll(density: GaussianMixture, y: ArrayLike, step: ArrayLike) -> floa
     return -float(np.mean(density.log_mass(edges[cell], edges[cell + 1])))
 
 
-def interval_score(density: GaussianMixture, y: ArrayLike, level: float = 0.95) -> float:
+def interval_score(density: Density, y: ArrayLike, level: float = 0.95) -> float:
     """Mean of u - l + 2/(1 - level) · (distance of y from [l, u]), central intervals [l, u]."""
     if not 0 < level < 1:
         raise ValueError(f"level must be between 0 and 1; got {level}")
@@ -178,7 +197,7 @@ def interval_score(density: GaussianMixture, y: ArrayLike, level: float = 0.95) 
 
 
 def weighted_interval_score(
-    density: GaussianMixture, y: ArrayLike, levels: Sequence[float] = HUB_COVERAGES
+    density: Density, y: ArrayLike, levels: Sequence[float] = HUB_COVERAGES
 ) -> float:
     """Mean weighted interval score of the median and the central intervals at ``levels``.
 
@@ -199,12 +218,14 @@ def weighted_interval_score(
     return float(np.mean(total) / (len(coverages) + 0.5))
 
 
-def cde_loss(density: GaussianMixture, y: ArrayLike) -> float:
+def cde_loss(density: Density, y: ArrayLike) -> float:
     """Mean of ∫ p(t|x)² dt - 2 p(y|x): squared error of the density itself, up to a constant.
 
     The integral is a sum over a grid at half the narrowest standard deviation, which is exact to
     rounding for Gaussian mixtures.  With one outcome only.
     """
+    if isinstance(density, SupportedDensity):
+        raise ValueError("cde_loss needs outcomes without a support")
     if density.n_outcomes > 1:
         raise ValueError("cde_loss needs one outcome; take density.marginal(q) of one of them")
     squares = [_integral_of_square(density[row]) for row in range(len(density))]
@@ -224,7 +245,7 @@ def _integral_of_square(density: GaussianMixture) -> float:
     return float(np.sum(density.pdf_grid(grid) ** 2) * step)
 
 
-def msll(density: GaussianMixture, y: ArrayLike, y_train: ArrayLike) -> float:
+def msll(density: Density, y: ArrayLike, y_train: ArrayLike) -> float:
     """Mean standardised log loss: nll less that of one normal with the moments of ``y_train``.
 
     Below zero where the model says more than that (Rasmussen and Williams 2006, 2.5).
@@ -241,7 +262,7 @@ def msll(density: GaussianMixture, y: ArrayLike, y_train: ArrayLike) -> float:
 
 
 def calibration_table(
-    density: GaussianMixture, y: ArrayLike, levels: Sequence[float] = (0.5, 0.8, 0.9, 0.95)
+    density: Density, y: ArrayLike, levels: Sequence[float] = (0.5, 0.8, 0.9, 0.95)
 ) -> list[dict[str, float]]:
     """For each nominal level: the coverage and the mean width of the central intervals."""
     nominal = np.asarray(levels, dtype=float)

@@ -149,6 +149,11 @@ class GaussianMixture:
             [self._block(*span) for span in spans], [stop - start for start, stop in spans]
         )
 
+    def stored(self) -> "GaussianMixture":
+        """Return the same mixture with all its components in memory."""
+        weights, means, covs = self.components()
+        return GaussianMixture.of(means, covs, weights)
+
     def marginal(self, outcome: int) -> "GaussianMixture":
         """Return the mixture of one outcome.
 

@@ -7,7 +7,7 @@ import numpy as np
 from ..inference.notebook import table
 
 if TYPE_CHECKING:
-    from .mixture import GaussianMixture
+    from .supported import Density
 
 ROWS = 5
 POINTS = 80
@@ -15,12 +15,11 @@ WIDTH, HEIGHT = 160, 28
 COLUMNS = ("row", "mean", "sd", "5 %", "50 %", "95 %")
 
 
-def mixture_html(density: "GaussianMixture") -> str:
+def mixture_html(density: "Density") -> str:
     shown = min(len(density), ROWS)
     several = density.n_outcomes > 1
     names = (COLUMNS[0], "outcome", *COLUMNS[1:]) if several else COLUMNS
-    weights, means, covs = density[:shown].components()
-    few = type(density).of(means, covs, weights)
+    few = density[:shown].stored()
     outcomes = [_lines(few.marginal(q)) for q in range(density.n_outcomes)]
     rows = [
         [str(n), *([str(q)] if several else []), *outcomes[q][n]]
@@ -28,16 +27,16 @@ def mixture_html(density: "GaussianMixture") -> str:
         for q in range(density.n_outcomes)
     ]
     more = f", the first {shown}" if shown < len(density) else ""
-    return table(f"GaussianMixture of {_size(density)}{more}", names, rows, last="density")
+    return table(f"{type(density).__name__} of {_size(density)}{more}", names, rows, last="density")
 
 
-def _size(density: "GaussianMixture") -> str:
+def _size(density: "Density") -> str:
     rows = f"{len(density):,} row{'s' * (len(density) != 1)}"
     outcomes = f", {density.n_outcomes} outcomes" if density.n_outcomes > 1 else ""
     return f"{rows}{outcomes}, {density.n_components:,} components each"
 
 
-def _lines(density: "GaussianMixture") -> list[list[str]]:
+def _lines(density: "Density") -> list[list[str]]:
     """Cells of every row; all curves on the same axis."""
     quantiles = density.quantile([0.05, 0.5, 0.95])
     ends = density.quantile([0.002, 0.998])

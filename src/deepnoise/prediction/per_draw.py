@@ -25,7 +25,8 @@ class DrawDensities:
 
     All draws and rows share the noise of the paths, so what differs between draws is Θ alone.
     ``draws`` carry a leading axis (M,) and ``weights`` (M,) their probabilities; ``x`` (N, P) is
-    standardised, and y = scale · (standardised y) + shift, one scale and shift an outcome.
+    standardised, and y = scale · (standardised y) + shift, one scale and shift an outcome; shifts
+    may also be (N, Q), one a row.
     Where x is NaN every path draws it from ``inputs`` (M, ...), given the rest of its row.
     """
 
@@ -64,7 +65,8 @@ class DrawDensities:
             x = np.asarray(self.x[rows], float)
             with numerics():
                 means = draw_means(self.key, draws, laws, padded(x), self.h, paths)
-            yield rows, np.asarray(means)[: len(x)] * self.scale + self.shift
+            shift = self.shift[rows, None, None] if self.shift.ndim == 2 else self.shift
+            yield rows, np.asarray(means)[: len(x)] * self.scale + shift
 
     def credible(self, values: np.ndarray, level: float, axis: int = 1) -> np.ndarray:
         """Lower and upper ends, stacked first, of the central interval across draws."""

@@ -1,5 +1,6 @@
 """Densities to look at: a mixture over finitely many paths has wiggles that the model has not."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -8,6 +9,7 @@ from scipy.ndimage import gaussian_filter1d
 from .mixture import GaussianMixture
 from .mixture_components import Components, Read
 from .mixture_math import cdf, density, evaluate
+from .supported import Density, SupportedDensity
 
 # As far as a drawn cdf may be from the computed one.
 TOLERANCE = 0.01
@@ -18,18 +20,27 @@ HALVINGS = 24
 FLAT = 0.01
 
 
-def smoothed(mixture: GaussianMixture, tolerance: float = TOLERANCE) -> GaussianMixture:
+def smoothed(mixture: Density, tolerance: float = TOLERANCE) -> Density:
     """The density of y plus a little normal noise, as wide as :func:`bandwidths` says."""
     return widened(mixture, bandwidths(mixture, tolerance))
 
 
-def widened(mixture: GaussianMixture, sds: np.ndarray) -> GaussianMixture:
-    """The density of y plus independent normal noise of these sds, (N,), one a row."""
+def widened(mixture: Density, sds: np.ndarray) -> Density:
+    """The density of y plus independent normal noise of these sds, (N,), one a row.
+
+    Of outcomes with a support, the noise is added to the z behind y.
+    """
+    if isinstance(mixture, SupportedDensity):
+        return replace(mixture, latent=_widened(mixture.latent, sds))
+    return _widened(mixture, sds)
+
+
+def _widened(mixture: GaussianMixture, sds: np.ndarray) -> GaussianMixture:
     read = partial(_read_widened, mixture.read, np.asarray(sds, float) ** 2)
     return GaussianMixture.from_blocks(len(mixture), mixture.n_outcomes, mixture.n_components, read)
 
 
-def bandwidths(mixture: GaussianMixture, tolerance: float = TOLERANCE) -> np.ndarray:
+def bandwidths(mixture: Density, tolerance: float = TOLERANCE) -> np.ndarray:
     """Sds of the noise to add to y of every row, so that the density looks smooth; (N,).
 
     Smoothing by a normal only ever removes turning points of a density.  Of all sds that leave
@@ -37,6 +48,8 @@ def bandwidths(mixture: GaussianMixture, tolerance: float = TOLERANCE) -> np.nda
     as the largest.  So what is a mode by more than the tolerance stays, and a density without
     wiggles stays as it is.
     """
+    if isinstance(mixture, SupportedDensity):
+        return bandwidths(mixture.latent, tolerance)
     if mixture.n_outcomes != 1:
         raise ValueError(
             f"mixture has {mixture.n_outcomes} outcomes; smooth one, such as mixture.marginal(0)"

@@ -9,6 +9,7 @@ from scipy.stats import binom
 from ..estimators.outcomes import representative
 from ..estimators.table import take
 from ..estimators.usefulness import keeps_rows, training_rows
+from ..prediction.supported import SupportedDensity
 from . import svg
 from .case import Case
 from .words import capitalized, counted, number, percent
@@ -54,7 +55,7 @@ def above(case: Case) -> tuple[Above, ...]:
 
 def usual(case: Case) -> float:
     """A round number near the upper quartile of the training outcomes, or of the medians."""
-    if keeps_rows(case.model):
+    if keeps_rows(case.model) and not isinstance(case.density, SupportedDensity):
         seen = representative(training_rows(case.model)[1])
     else:
         seen = case.density.quantile(0.5)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..estimators.outcomes import Window, as_window, exact_rows, representative, taken
 from ..estimators.table import take, whole_rows
-from ..prediction.mixture import GaussianMixture
+from ..prediction.supported import Density, SupportedDensity
 from .words import number
 
 # A page is read by people: more rows would cost minutes and change no sentence.
@@ -33,7 +33,7 @@ class Case:
     model: Any
     X: Any
     seen: np.ndarray | Window | None
-    density: GaussianMixture
+    density: Density
     rows: np.ndarray
     total: int
     shown: np.ndarray
@@ -90,13 +90,15 @@ class Case:
     @property
     def unit(self) -> str:
         """The scale on which the model speaks, in words."""
+        if isinstance(self.density, SupportedDensity):
+            return f"the network's scale of {self.target}"
         return f"log {self.target}" if self.log else self.target
 
     def out(self, values: Any) -> np.ndarray:
         """Values of the model's scale in the user's units."""
         return np.exp(values) if self.log else np.asarray(values, float)
 
-    def pdf_grid(self, density: GaussianMixture, grid: np.ndarray) -> np.ndarray:
+    def pdf_grid(self, density: Density, grid: np.ndarray) -> np.ndarray:
         """Densities in the user's units, on a grid of them."""
         return density.pdf_grid(np.log(grid)) / grid if self.log else density.pdf_grid(grid)
 
@@ -158,8 +160,7 @@ def make_case(
     if lazy.n_outcomes > 1:
         raise ValueError(f"a report is of one outcome; the model has {lazy.n_outcomes}")
     # Every section reads the components: they are computed once.
-    weights, means, covs = lazy.components()
-    density = GaussianMixture.of(means, covs, weights)
+    density = lazy.stored()
     shown = np.searchsorted(chosen, np.array(show, int) - 1) if show else spread(density)
     names = tuple(str(labels[n]) for n in chosen) if labels else ()
     about = (target, source, names, tuple(map(float, above)), log)
@@ -189,7 +190,7 @@ def observed(model: Any, y: Any, total: int) -> np.ndarray | Window:
     return values.reshape(total, 1)
 
 
-def spread(density: GaussianMixture) -> np.ndarray:
+def spread(density: Density) -> np.ndarray:
     """A few rows, evenly spaced in the order of their medians."""
     order = np.argsort(density.quantile(0.5), kind="stable")
     return order[np.linspace(0, len(order) - 1, min(len(order), SHOWN)).round().astype(int)]

@@ -6,6 +6,7 @@ import numpy as np
 from markupsafe import Markup
 
 from ..prediction.mixture import GaussianMixture
+from ..prediction.supported import Density, SupportedDensity, grid_between
 from . import svg
 from .case import Case
 from .densities import ends
@@ -127,7 +128,7 @@ def single_chains(case: Case) -> Markup:
     """The density of one row by each chain alone, and by all."""
     one = case.density[middle(case)]
     low, high = ends(case, one)
-    grid = np.linspace(low, high, GRID)
+    grid = grid_between(one, low, high, GRID)
     chains = by_chain(one, len(case.model.chain_weights_))
     curves = [case.pdf_grid(chain, grid)[0] for chain in chains]
     whole = case.pdf_grid(one, grid)[0]
@@ -141,8 +142,14 @@ def single_chains(case: Case) -> Markup:
     return svg.drawing("single-chains", title, parts, 440, 240)
 
 
-def by_chain(density: GaussianMixture, chains: int) -> list[GaussianMixture]:
+def by_chain(density: Density, chains: int) -> list[Density]:
     """The mixture of each chain's draws; components stand in the order of the draws."""
+    if isinstance(density, SupportedDensity):
+        return [SupportedDensity(z, density.support) for z in _by_chain(density.latent, chains)]
+    return list(_by_chain(density, chains))
+
+
+def _by_chain(density: GaussianMixture, chains: int) -> list[GaussianMixture]:
     _, means, covs = density.components()
     size = density.n_components // chains
     parts = [slice(c * size, (c + 1) * size) for c in range(chains)]

@@ -8,8 +8,8 @@ from markupsafe import Markup
 from ..estimators.drawn import to_draw
 from ..estimators.table import take
 from ..prediction.credible import Band
-from ..prediction.mixture import GaussianMixture
 from ..prediction.smooth import bandwidths, widened
+from ..prediction.supported import Density, grid_between
 from . import svg
 from .case import Case
 from .words import capitalized, number, percent
@@ -73,7 +73,7 @@ def credible(case: Case, grid: np.ndarray, widths: np.ndarray) -> Band | None:
     return Band(1 - below.mean, 1 - below.upper, 1 - below.lower)
 
 
-def common_grid(case: Case, density: GaussianMixture) -> np.ndarray:
+def common_grid(case: Case, density: Density) -> np.ndarray:
     """Values of y that hold nearly all mass of all rows, and the observations."""
     low, high = ends(case, density)
     if case.seen is not None:
@@ -81,10 +81,10 @@ def common_grid(case: Case, density: GaussianMixture) -> np.ndarray:
         known = known[np.isfinite(known)]
         low, high = min(low, known.min(initial=low)), max(high, known.max(initial=high))
     margin = 0.03 * (high - low)
-    return np.linspace(low if case.log else low - margin, high + margin, POINTS)
+    return grid_between(density, low if case.log else low - margin, high + margin, POINTS)
 
 
-def ends(case: Case, density: GaussianMixture) -> tuple[float, float]:
+def ends(case: Case, density: Density) -> tuple[float, float]:
     """Between which nearly all mass of all rows lies; late times are few and far, and cut."""
     found = case.out(density.quantile([0.002, 0.95 if case.log else 0.998]))
     return float(found[:, 0].min()), float(found[:, 1].max())

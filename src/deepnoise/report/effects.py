@@ -59,7 +59,7 @@ def effects(case: Case) -> Effects | None:
 
 
 def draw(case: Case, n: int, effect: Effect, band: Band, ends: tuple[float, float]) -> Markup:
-    label = f"typical {case.target}" if case.log else f"mean of {case.target}"
+    label = f"typical {case.target}" if case.log else f"mean of {case.unit}"
     parts = (
         levels(effect, band, ends, label) if effect.is_category else line(effect, band, ends, label)
     )

@@ -9,7 +9,7 @@ from ..estimators.usefulness import Rivals, keeps_rows, rivals_of
 from ..prediction import metrics
 from ..prediction.comparison import FEW, Gain
 from ..prediction.concordance import concordance
-from ..prediction.mixture import GaussianMixture
+from ..prediction.supported import Density
 from .case import Case
 from .words import capitalized, counted, number
 
@@ -118,14 +118,14 @@ def time_lines(case: Case, rivals: Rivals) -> tuple[Score, ...]:
     )
 
 
-def order_of(density: GaussianMixture, time: np.ndarray, event: np.ndarray) -> str:
+def order_of(density: Density, time: np.ndarray, event: np.ndarray) -> str:
     try:
         return number(concordance(density.quantile(0.5), time, event))
     except ValueError:
         return "–"
 
 
-def nll_line(case: Case, densities: tuple[GaussianMixture, ...]) -> Score:
+def nll_line(case: Case, densities: tuple[Density, ...]) -> Score:
     judged = (
         f" The {counted(case.windowed, 'row')} not seen exactly count by the probability of what "
         "is known of them."

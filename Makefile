@@ -62,7 +62,7 @@ release-check: $(VENV)/.home  ## build wheel and sdist, install and use both wit
 	@$(PY) release/release_check.py $(if $(STRICT),--strict)
 
 clean:  ## remove the environment, caches and outputs
-	@rm -rf $(VENV) demo site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) demo site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis "$${XDG_CACHE_HOME:-$$HOME/.cache}/deepnoise/tests"
 	@find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # An environment is stale when its python is gone or when the folder was copied from elsewhere

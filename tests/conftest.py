@@ -17,7 +17,9 @@ finished = itertools.count(1)
 def pytest_configure(config):
     # Before anything imports JAX or matplotlib, which read these once; a user's own choice wins.
     os.environ.setdefault("MPLBACKEND", "Agg")
-    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(config.rootpath / ".pytest_cache/d/jax"))
+    # One cache for all checkouts: compiling is more than half of what tests do.
+    home = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(home / "deepnoise" / "tests"))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
     # Fast tests compile much and run little, so their programs are not optimised.  Proofs that draw
     # much are: level 1 draws as fast as XLA's own and compiles in two thirds of the time.

@@ -36,7 +36,7 @@ from scoring_bench_wrapper import wrapper_class
 
 ADDRESS = "https://github.com/jonaslandsgesell/ScoringBench.git"
 METHODS = ("bdeepnoise", "de", "bart", "gp", "ngboost", "line", "no_inputs")
-SHOWN = ("crps", "nll", "interval_score_95", "coverage_95", "wcrps_left", "wcrps_right", "rmse")
+SHOWN = ("crps", "nll", "interval_score_95", "coverage_95")
 PACKAGES = ("deepnoise", "jax", "numpy", "scikit-learn")
 
 
@@ -81,7 +81,7 @@ def judged(model, X, X_test, y, y_test) -> dict:
 
 def run_offline(given: argparse.Namespace) -> None:
     """Fits that the ledger has not, and a table of means."""
-    rows = read(given.out)
+    rows = [r for r in read(given.out) if r["asked"] == asked(r["method"], given)]
     done = {(r["table"], r["method"], r["fold"]) for r in rows}
     about = {"versions": {"python": platform.python_version()} | {p: version(p) for p in PACKAGES}}
     about["command"] = shlex.join(["python", "benchmarks/scoring_bench.py", *sys.argv[1:]])
@@ -93,13 +93,18 @@ def run_offline(given: argparse.Namespace) -> None:
                 if (table, name, fold) in done:
                     continue
                 row = {"table": table, "method": name, "fold": fold, "rows": len(parts[0])}
-                if name == "bdeepnoise":
-                    row["settings"] = given.settings
+                row["asked"] = asked(name, given)
                 rows.append(row | judged(made(name, given.settings), *parts) | about)
                 with given.out.open("a") as out:
                     out.write(json.dumps(rows[-1]) + "\n")
                 print(table, name, fold, f"crps {rows[-1]['scores']['crps']:.4g}", flush=True)
-    show([r for r in rows if r["table"] in given.tables and r["method"] in given.methods])
+    show(chosen(rows, given.tables, given.methods))
+
+
+def asked(name: str, given: argparse.Namespace) -> dict:
+    """What makes fits comparable; rows of the ledger that were asked for otherwise are left be."""
+    settings = given.settings if name == "bdeepnoise" else {}
+    return {"most_rows": given.rows, "settings": settings}
 
 
 def usable(name: str) -> bool:
@@ -114,15 +119,20 @@ def read(path: Path) -> list[dict]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
+def chosen(rows: list[dict], tables: list[str], methods: list[str]) -> list[dict]:
+    """Rows in the order of the names asked for."""
+    kept = [r for r in rows if r["table"] in tables and r["method"] in methods]
+    return sorted(kept, key=lambda r: (tables.index(r["table"]), methods.index(r["method"])))
+
+
 def show(rows: list[dict]) -> None:
     """Means over folds; the rank by CRPS among all methods, averaged over tables."""
-    print("\n| table | method | folds | " + " | ".join(SHOWN) + " | s |")
-    print("|---" * (len(SHOWN) + 4) + "|")
+    print("\n| table | method | folds | " + " | ".join(SHOWN) + " |")
+    print("|---" * (len(SHOWN) + 3) + "|")
     cases = list(dict.fromkeys((r["table"], r["method"]) for r in rows))
     for table, name in cases:
         mine = [r for r in rows if (r["table"], r["method"]) == (table, name)]
         cells = [np.mean([r["scores"][score] for r in mine]) for score in SHOWN]
-        cells.append(np.mean([r["fit_s"] + r["predict_s"] for r in mine]))
         print(f"| {table} | {name} | {len(mine)} | " + " | ".join(f"{c:.3g}" for c in cells) + " |")
     tables, names = (list(dict.fromkeys(part)) for part in zip(*cases, strict=True))
     means = [

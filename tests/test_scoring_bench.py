@@ -1,6 +1,7 @@
 """The public benchmark's own parts: scores against closed forms, folds, both ways to run it."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -10,7 +11,8 @@ import pytest
 from scipy.special import gamma, hyp1f1
 from scipy.stats import norm
 
-BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
+ROOT = Path(__file__).resolve().parents[1]
+BENCHMARKS = ROOT / "benchmarks"
 TOY = ["--tables", "diabetes", "--methods", "line", "no_inputs", "--folds", "2", "--rows", "100"]
 # As much of ScoringBench's interface as a run touches, not its code.
 CHECKOUT = {
@@ -208,3 +210,15 @@ def test_a_folder_that_is_no_checkout_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", list(sys.path))
     with pytest.raises(SystemExit, match="Is it a checkout of ScoringBench"):
         main(["--checkout", str(tmp_path), "--out", str(tmp_path)])
+
+
+def test_the_page_shows_the_ledger(capsys):
+    from scoring_bench import METHODS, chosen, read, show
+
+    page = (ROOT / "docs/results/scoring_bench.md").read_text("utf-8")
+    rows = read(ROOT / "docs/results/scoring-bench.jsonl")
+    tables = re.search(r"--tables ([\w ]+) --folds", page)[1].split()
+    show(chosen(rows, tables, METHODS))
+    table, rank = capsys.readouterr().out.strip().split("\n\n")
+    assert table in page
+    assert rank.partition(": ")[2] in page

@@ -1,7 +1,7 @@
 """Write LICENSES-DEPENDENCIES.md from the metadata of what is installed: make licences."""
 
 import sys
-from importlib.metadata import distribution
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -55,4 +55,7 @@ def notes() -> str:
 
 
 if __name__ == "__main__":
-    NOTES.write_text(notes(), "utf-8")
+    try:
+        NOTES.write_text(notes(), "utf-8")
+    except PackageNotFoundError as error:
+        sys.exit(f"licences: {error.name} is not installed; use make licences")

@@ -22,6 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"
 SMOKE = Path(__file__).with_name("smoke.py")
+RENDER = Path(__file__).with_name("render_recipe.py")
 MOST_BYTES = 1_000_000
 # What the sdist carries beside src/: to build from, and notes.  No tests, pages, ledgers, pictures.
 SDIST_FILES = {
@@ -63,14 +64,15 @@ def run(*command: str | Path, cwd: Path = ROOT) -> None:
 
 
 def build(tools: Path) -> tuple[Path, Path]:
-    """Wheel and sdist in dist/, the wheel made from the sdist; their metadata checked."""
+    """Wheel and sdist in dist/, the wheel made from the sdist; metadata and recipe checked."""
     shutil.rmtree(DIST, ignore_errors=True)
     python = tools / "bin/python"
     run(sys.executable, "-m", "venv", tools)
-    run(python, "-m", "pip", "install", "build", "twine")
+    run(python, "-m", "pip", "install", "build", "twine", "py-rattler-build")
     run(python, "-m", "build", "--outdir", DIST, ROOT)
     (wheel,), (sdist,) = DIST.glob("*.whl"), DIST.glob("*.tar.gz")
     run(python, "-m", "twine", "check", "--strict", wheel, sdist)
+    run(python, RENDER, version())
     return wheel, sdist
 
 
@@ -115,13 +117,15 @@ def find_python(wanted: str) -> str | None:
 
 
 def try_archives(python: str, wheel: Path, sdist: Path) -> None:
-    """Install and use the wheel, and then the sdist, in one new environment."""
+    """Install and use the wheel, and then the sdist, in one new environment; resolve [all]."""
     with tempfile.TemporaryDirectory(prefix="deepnoise-release-") as folder:
         run(python, "-m", "venv", folder)
         inside = Path(folder, "bin/python")
         for how in ([wheel], ["--no-deps", "--force-reinstall", sdist]):
             run(inside, "-m", "pip", "install", *how)
             run(inside, SMOKE, version(), cwd=Path(folder))
+        run(inside, "-m", "pip", "check")
+        run(inside, "-m", "pip", "install", "--dry-run", f"{wheel}[all]")
 
 
 def check_python(wanted: str, wheel: Path, sdist: Path) -> str:
@@ -135,7 +139,7 @@ def check_python(wanted: str, wheel: Path, sdist: Path) -> str:
     except RuntimeError as error:
         print(error, file=sys.stderr)
         return "FAILED"
-    return f"passed: wheel and sdist, {time.monotonic() - started:.0f} s"
+    return f"passed: wheel, sdist and the extras of [all], {time.monotonic() - started:.0f} s"
 
 
 def main() -> int:
@@ -155,7 +159,7 @@ def main() -> int:
     for wanted in supported_pythons():
         lines[wanted] = check_python(wanted, wheel, sdist)
         print(f"release-check: Python {wanted} {lines[wanted]}", flush=True)
-    print(f"\nrelease-check: deepnoise {version()}, metadata and content checked")
+    print(f"\nrelease-check: deepnoise {version()}, metadata, content and conda recipe checked")
     for wanted, line in lines.items():
         print(f"  Python {wanted}  {line}")
     wrong = ("FAILED", "SKIPPED") if strict else ("FAILED",)

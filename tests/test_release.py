@@ -6,9 +6,10 @@ import sys
 import tomllib
 from pathlib import Path
 
-import jinja2
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import deepnoise
 
@@ -19,8 +20,13 @@ import release_check  # noqa: E402
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 PROJECT = PYPROJECT["project"]
-RECIPE = ROOT / "release/conda/meta.yaml"
+RECIPE = ROOT / "release/conda/recipe.yaml"
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
+# For developers, and for comparisons that cannot live in one environment with the rest.
+NOT_IN_ALL = {"all", "browser", "demo", "dev", "docs", "ngboost", "peers", "test"}
+PINNED = set(
+    re.findall(r"^([a-z0-9-]+)==", (ROOT / "constraints.txt").read_text("utf-8"), re.MULTILINE)
+)
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
 
 
@@ -30,14 +36,18 @@ def bare(requirements: list[str]) -> set[str]:
 
 
 def recipe() -> dict:
-    """The conda recipe as conda-build would render it."""
+    """The conda recipe, its names replaced by what they stand for."""
+    text = RECIPE.read_text("utf-8")
+    context = yaml.safe_load(text)["context"] | {"PYTHON": "python"}
+    return yaml.safe_load(re.sub(r"\$\{\{ (\w+) \}\}", lambda found: context[found[1]], text))
 
-    def load_file_regex(load_file: str, regex_pattern: str, from_recipe_dir: bool):
-        assert from_recipe_dir
-        return re.search(regex_pattern, (RECIPE.parent / load_file).read_text("utf-8"))
 
-    template = jinja2.Template(RECIPE.read_text("utf-8"), undefined=jinja2.StrictUndefined)
-    return yaml.safe_load(template.render(load_file_regex=load_file_regex, PYTHON="python"))
+def requirements(extra: str) -> list[Requirement]:
+    """What an extra adds, through the extras that it names."""
+    found = [Requirement(line) for line in PROJECT["optional-dependencies"][extra]]
+    nested = [part for r in found if r.name == PROJECT["name"] for part in r.extras]
+    own = [r for r in found if r.name != PROJECT["name"]]
+    return own + [r for part in nested for r in requirements(part)]
 
 
 def steps(workflow: Path) -> list[dict]:
@@ -62,12 +72,25 @@ def test_the_conda_recipe_wants_what_pyproject_wants():
     assert bare(wanted["host"]) == {python, "pip", *PYPROJECT["build-system"]["requires"]}
 
 
+def test_every_extra_for_users_is_in_all():
+    (everything,) = PROJECT["optional-dependencies"]["all"]
+    assert set(PROJECT["optional-dependencies"]) - Requirement(everything).extras == NOT_IN_ALL
+
+
+def test_the_conda_recipe_constrains_what_all_adds():
+    wanted = {(canonicalize_name(r.name), str(r.specifier)) for r in requirements("all")}
+    lines = [line.split(" ") for line in recipe()["requirements"]["run_constraints"]]
+    assert {name for name, _ in lines} == {name for name, _ in wanted}
+    assert {tuple(line) for line in lines} <= wanted
+
+
 def test_the_conda_recipe_describes_the_same_package():
     made = recipe()
     assert made["about"]["summary"] == PROJECT["description"]
     assert made["about"]["license"] == PROJECT["license"]
     scripts = [f"{name} = {place}" for name, place in PROJECT["scripts"].items()]
-    assert made["build"]["entry_points"] == scripts
+    assert made["build"]["python"]["entry_points"] == scripts
+    assert made["source"]["path"] == f"../../dist/deepnoise-{deepnoise.__version__}.tar.gz"
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
@@ -135,14 +158,12 @@ def test_licence_notes_name_every_dependency():
     notes = (ROOT / "LICENSES-DEPENDENCIES.md").read_text("utf-8")
     assert "make licences" in notes
     assert "not declared" not in notes
-    listed = set(re.findall(r"^\| ([a-z0-9-]+) \|", notes, re.MULTILINE))
-    extras = PROJECT["optional-dependencies"]
-    in_all = re.findall(r"\w+", extras["all"][0].removeprefix("deepnoise"))
-    lines = [*PROJECT["dependencies"], *(line for extra in in_all for line in extras[extra])]
-    names = {re.match(r"[\w-]+", line)[0].lower() for line in lines} - {"deepnoise"}
+    listed = set(re.findall(r"^\| ([a-z0-9-]+) \|", notes, re.MULTILINE)) - {"package"}
+    every = [*map(Requirement, PROJECT["dependencies"]), *requirements("all")]
+    names = {canonicalize_name(r.name) for r in every}
     assert names <= listed, "run `make licences`"
+    assert listed <= PINNED, "packages that constraints.txt does not pin, or old rows"
 
 
 def test_the_tools_of_a_release_are_pinned():
-    pinned = re.findall(r"^([a-z0-9-]+)==", (ROOT / "constraints.txt").read_text("utf-8"), re.M)
-    assert {"build", "hatchling", "twine"} <= set(pinned)
+    assert {"build", "hatchling", "py-rattler-build", "twine"} <= PINNED

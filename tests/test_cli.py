@@ -39,7 +39,9 @@ def test_help():
     for name, command in main.commands.items():
         assert name in listing.stdout
         assert "..." not in command.get_short_help_str(limit=60)
-        assert "--debug" in run(name, "--help").stdout
+        shown = run(name, "--help").stdout
+        assert "--debug" in shown
+        assert '""' not in shown, "an empty default says nothing"
 
 
 def test_fit_has_the_defaults_of_the_estimator():

@@ -70,6 +70,10 @@ def test_paper_has_room_for_everything(address, watched):
         "e.getBoundingClientRect().right > innerWidth + 1).length"
     )
     assert outside == 0
+    # A heading and the sentence below it stay with the picture that they speak of.
+    heads, alone = "h2, h2 + p", "e => getComputedStyle(e).breakAfter !== 'avoid'"
+    found = page.evaluate(f"[...document.querySelectorAll('{heads}')].filter({alone}).length")
+    assert found == 0
     verdict = page.locator("#verdict")
     assert verdict.is_visible()
     assert verdict.bounding_box()["y"] < page.locator(".cards").bounding_box()["y"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from deepnoise.inference import diagnostics
-from deepnoise.inference.diagnostics import diagnose
+from deepnoise.inference.diagnostics import Diagnostic, Diagnostics, diagnose
 
 
 def autoregressive(rng, chains, draws, phi):
@@ -67,6 +67,12 @@ def test_the_share_between_chains_is_of_the_predictive_variance():
     d = diagnose({"mean[3]": mean, "sd[3]": np.full_like(mean, 2.0), "log_density[3]": mean})
     assert d.share_between == pytest.approx(1.25 / 5.25)
     assert np.isnan(diagnose({"x": mean}).share_between)
+
+
+def test_a_share_that_is_small_is_not_called_nothing():
+    rows = tuple(Diagnostic(f"mean[{n}]", 0, 1, 0, 10, 10, 1.5, 1.5) for n in range(2))
+    assert "less than 0.1% of the" in Diagnostics(rows, 4, 200, 0.0004).verdict
+    assert "; 0.1% of the" in Diagnostics(rows, 4, 200, 0.0006).verdict
 
 
 @pytest.mark.parametrize(("noise", "usable"), [(20.0, True), (2.0, False)])

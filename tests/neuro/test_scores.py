@@ -83,6 +83,7 @@ def test_no_variance_explained_is_called_nothing():
         (-15.23, 0.84, "−15.23 ± 0.84"),
         (152.3, 38.2, "152 ± 38"),
         (0.5, np.nan, "0.5"),
+        (3.595864228200564, 6.0e-17, "3.6"),
     ],
 )
 def test_numbers_with_errors(value, se, text):

@@ -13,7 +13,7 @@ from deepnoise.prediction.influence import Effects, Influence
 from deepnoise.prediction.levels import LevelEffects
 from deepnoise.prediction.mixture import GaussianMixture
 from deepnoise.prediction.rivals import one_density
-from deepnoise.report import calibration, convergence, sharpness, svg, words, worst
+from deepnoise.report import calibration, convergence, densities, sharpness, svg, words, worst
 from deepnoise.report.case import judged_rows, make_case
 from deepnoise.report.influence import influences, leading, lines, split
 from deepnoise.report.scores import scores
@@ -220,6 +220,19 @@ def test_ticks_are_round_and_inside(ends):
     assert np.allclose(step, step[0])
     assert ticks[0] >= ends[0] - 1e-9 * abs(ends[0])
     assert ticks[-1] <= ends[1] + 1e-9 * abs(ends[1])
+
+
+@pytest.mark.parametrize("ends", [(0.02, 3.15), (0.1, 3.3), (-0.4, 3.9), (19, 79)])
+def test_an_axis_has_enough_ticks_to_be_read(ends):
+    assert 3 <= len(svg.Axis(*ends, 0, 100).ticks(4)) <= 4
+
+
+def test_bands_of_single_rows_are_not_cut_unless_they_dwarf_the_curves():
+    heights = np.array([[1.0, 3.0], [2.0, 1.0]])
+    for upper, top in ((2.0, 3.0), (5.0, 5.0), (40.0, 6.0)):
+        band = Band(heights, 0 * heights, np.full((2, 2), upper))
+        assert densities.tallest(heights, band) == top
+    assert densities.tallest(heights, None) == 3.0
 
 
 def test_drawings_escape_and_survive_flat_data():

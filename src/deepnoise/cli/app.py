@@ -30,6 +30,9 @@ class Command(click.Command):
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
+        for param in self.params:
+            if isinstance(param, click.Option) and param.default == "":
+                param.show_default = False
         self.params.append(
             click.Option(
                 ["--debug"],

@@ -126,7 +126,7 @@ class Diagnostics:
         """The status as a sentence, with its numbers."""
         said = VERDICTS[self.status].format(d=self)
         if self.status in ("moving", "apart") and not math.isnan(self.share_between):
-            said += f"; {self.share_between:.1%} of the predictive variance lies between them"
+            said += f"; {_percent(self.share_between)} of the predictive variance lies between them"
         return said
 
     @property
@@ -320,6 +320,10 @@ def _autocovariance(x: np.ndarray) -> np.ndarray:
     n = x.shape[1]
     spectrum = np.fft.rfft(x - x.mean(axis=1, keepdims=True), 2 * n, axis=1)
     return np.fft.irfft(np.abs(spectrum) ** 2, axis=1)[:, :n] / n
+
+
+def _percent(share: float) -> str:
+    return f"{share:.1%}" if share >= 0.0005 else "less than 0.1%"
 
 
 def _finite(value):

@@ -41,9 +41,7 @@ def shown_rows(case: Case) -> tuple[Shown, ...]:
     grid = common_grid(case, few)
     heights = 1 - few.cdf_grid(np.log(grid)) if case.log else few.pdf_grid(grid)
     band = credible(case, grid, widths)
-    # A single tall band must not flatten the curves: it is cut off.
-    tall = 0.0 if band is None else float(np.median(band.upper.max(axis=1)))
-    top = 1.08 * max(heights.max(), tall)
+    top = 1.08 * tallest(heights, band)
     quantiles = case.out(exact.quantile([0.05, 0.5, 0.95]))
     shown = []
     for i, place in enumerate(places):
@@ -60,6 +58,12 @@ def shown_rows(case: Case) -> tuple[Shown, ...]:
         drawn = svg.drawing(f"row-{case.rows[place]}", title, parts, WIDTH, HEIGHT)
         shown.append(Shown(capitalized(case.called(place)), words, drawn))
     return tuple(shown)
+
+
+def tallest(heights: np.ndarray, band: Band | None) -> float:
+    """The height of the highest band, at most twice that of the highest curve: it is cut there."""
+    tall = float(heights.max())
+    return tall if band is None else float(np.clip(band.upper.max(), tall, 2 * tall))
 
 
 def credible(case: Case, grid: np.ndarray, widths: np.ndarray) -> Band | None:

@@ -31,11 +31,12 @@ class Axis:
 
     def ticks(self, most: int = 6) -> np.ndarray:
         """Round values inside the axis, at most so many."""
-        rough = (self.high - self.low) / max(most - 1, 1)
-        size = 10.0 ** np.floor(np.log10(rough))
-        step = size * next(s for s in (1, 2, 2.5, 5, 10) if s * size >= rough * (1 - 1e-9))
-        first = np.ceil(self.low / step - 1e-9)
-        last = np.floor(self.high / step + 1e-9)
+        size = 10.0 ** np.floor(np.log10((self.high - self.low) / (most + 1)))
+        for step in (s * size for s in (1, 2, 2.5, 5, 10, 20, 25, 50)):
+            first = np.ceil(self.low / step - 1e-9)
+            last = np.floor(self.high / step + 1e-9)
+            if last - first < most:
+                break
         return np.arange(first, last + 1) * step
 
 

@@ -24,8 +24,11 @@ def rounded(value: float) -> str:
 
 
 def with_error(value: float, se: float) -> str:
-    """Such as "0.877 ± 0.061": as many places as the first two digits of the error."""
-    if not math.isfinite(se) or se <= 0:
+    """Such as "0.877 ± 0.061": as many places as the first two digits of the error.
+
+    An error that is nothing but rounding, as of widths that are all the same, is left out.
+    """
+    if not math.isfinite(se) or se <= 1e-9 * abs(value):
         return f"{value:.3g}".replace("-", "−")
     places = max(0, 1 - math.floor(math.log10(se)))
     return f"{value:.{places}f} ± {se:.{places}f}".replace("-", "−")

@@ -24,8 +24,8 @@ except ModuleNotFoundError:
 
 from .batches import Batches
 from .engine import ENDS, Engine, plain
+from .errors import RequestError
 from .openapi import openapi
-from .problems import Problem
 from .question import Question, check_size, parsed, read_question
 from .rows import read_rows
 
@@ -54,8 +54,11 @@ class Limits:
     seconds: float = 30.0
 
 
+USUAL = Limits()
+
+
 def make_app(
-    engine: Engine, token: str, hosts: tuple[str, ...] = (), limits: Limits = Limits()
+    engine: Engine, token: str, hosts: tuple[str, ...] = (), limits: Limits = USUAL
 ) -> Starlette:
     """The application; ``hosts`` are names by which it may be called beside this machine's own."""
     service = Service(engine, limits)
@@ -103,24 +106,24 @@ class Service:
 
     async def predict(self, request: Request) -> Response:
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
-            raise Problem(415, f"Content-Type must be {JSON}")
+            raise RequestError(415, f"Content-Type must be {JSON}")
         if request.headers.get("content-encoding", "identity").lower() != "identity":
-            raise Problem(415, "Content-Encoding: the body must not be compressed")
+            raise RequestError(415, "Content-Encoding: the body must not be compressed")
         try:
             async with asyncio.timeout(self.limits.seconds):
                 body = await self._body(request)
         except TimeoutError:
-            raise Problem(408, "the body took too long to arrive") from None
+            raise RequestError(408, "the body took too long to arrive") from None
         try:
             async with asyncio.timeout(self.limits.seconds):
                 return answered(await self.answer(body))
         except TimeoutError:
             late = f"no answer within {self.limits.seconds:g} s; send fewer rows"
-            raise Problem(503, late) from None
+            raise RequestError(503, late) from None
 
     async def _body(self, request: Request) -> bytes:
         found = bytearray()
-        too_large = Problem(413, f"the body may have {self.limits.bytes} bytes")
+        too_large = RequestError(413, f"the body may have {self.limits.bytes} bytes")
         length = request.headers.get("content-length", "")
         if length.isdecimal() and int(length) > self.limits.bytes:
             raise too_large
@@ -165,7 +168,7 @@ class Guard:
             await self.app(scope, receive, sent)
         except ClientDisconnect:
             return
-        except Problem as problem:
+        except RequestError as problem:
             await refused(problem)(scope, receive, send)
         except Exception as error:
             LOG.error(
@@ -175,24 +178,26 @@ class Guard:
                 exc_info=error if LOG.isEnabledFor(logging.DEBUG) else None,
             )
             if not started:
-                await refused(Problem(500, "the server failed to answer"))(scope, receive, send)
+                await refused(RequestError(500, "the server failed to answer"))(
+                    scope, receive, send
+                )
 
     def check(self, scope: Any) -> None:
-        """A Problem if this request may not be answered."""
+        """A RequestError if this request may not be answered."""
         headers = dict(scope["headers"])
         host = headers.get(b"host", b"").decode("latin-1").lower()
         name, _, port = host.rpartition(":")
         if not port.isdecimal():
             name = host
         if name not in self.hosts:
-            raise Problem(400, "Host: this server does not go by that name (see --allow-host)")
+            raise RequestError(400, "Host: this server does not go by that name (see --allow-host)")
         if scope["path"] in OPEN:
             return
         scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
         known = secrets.compare_digest(given.strip(), self.token)
         if scheme.lower() != b"bearer" or not known:
             need = "Authorization: a token is needed" if not given else "Authorization: wrong token"
-            raise Problem(401, need, {"WWW-Authenticate": "Bearer"})
+            raise RequestError(401, need, {"WWW-Authenticate": "Bearer"})
 
 
 def answered(content: dict[str, Any]) -> Response:
@@ -200,7 +205,7 @@ def answered(content: dict[str, Any]) -> Response:
     return Response(body, headers=HEADERS, media_type=JSON)
 
 
-def refused(problem: Problem) -> Response:
+def refused(problem: RequestError) -> Response:
     body = json.dumps({"error": problem.message}).encode()
     headers = HEADERS | problem.headers
     if problem.status in (408, 413):
@@ -210,7 +215,7 @@ def refused(problem: Problem) -> Response:
 
 async def _http_problem(_request: Request, error: HTTPException) -> Response:
     message = STATUS.get(error.status_code, "this request cannot be answered")
-    return refused(Problem(error.status_code, message, dict(error.headers or {})))
+    return refused(RequestError(error.status_code, message, dict(error.headers or {})))
 
 
 async def _health(_request: Request) -> Response:

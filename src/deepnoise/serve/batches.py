@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .engine import Arrays, joined
-from .problems import Problem
+from .errors import RequestError
 from .question import Question
 
 # Longer requests go in parts, so that a short one need not wait for all of a long one.
@@ -50,7 +50,7 @@ class Batches:
             self.waiting.put_nowait(job)
         except asyncio.QueueFull:
             busy = "too many requests are waiting; try again later"
-            raise Problem(503, busy, {"Retry-After": "1"}) from None
+            raise RequestError(503, busy, {"Retry-After": "1"}) from None
         return await job.done
 
     async def run(self) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from .. import __version__
 from ..prediction.support import Support
 from ..prediction.supported import Density, SupportedDensity, grid_between
-from .problems import Invalid
+from .errors import InvalidError
 from .question import Question
 from .rows import encode
 from .view import Thinning, thinned, view
@@ -53,7 +53,7 @@ class Engine:
             try:
                 self.model._log_exposure(self.view._rows(x))
             except ValueError as error:
-                raise Invalid(str(error)) from None
+                raise InvalidError(str(error)) from None
         return x, warnings
 
     def answer(self, x: np.ndarray, question: Question) -> Arrays:
@@ -81,7 +81,9 @@ class Engine:
 
     def _interval(self, x: np.ndarray, above: tuple[float, ...], level: float) -> Arrays:
         if not hasattr(self.model, "predict_above"):
-            raise Invalid("interval: this model has no posterior draws, so no credible intervals")
+            raise InvalidError(
+                "interval: this model has no posterior draws, so no credible intervals"
+            )
         there = np.log(above) if self.kind == "times" else np.asarray(above)
         found = self.view.predict_above(x, there[None], level)
         return {"above_low": found[:, 1], "above_high": found[:, 2]}
@@ -192,4 +194,6 @@ def _plain_one(question: Question, arrays: Arrays, q: int) -> dict[str, Any]:
 def _finite(array: np.ndarray) -> list[Any]:
     if np.isfinite(array).all():
         return array.tolist()
-    return np.where(np.isfinite(array), array.astype(object), None).tolist()
+    found = array.astype(object)
+    found[~np.isfinite(array)] = None
+    return found.tolist()

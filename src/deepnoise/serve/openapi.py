@@ -159,7 +159,7 @@ def _answer(engine: Engine) -> dict[str, Any]:
         found |= {"classes": names, "likeliest": names}
         extra = {"interval": interval, "warnings": warnings}
         return _object(found | extra, ["classes", "likeliest", "probability", "warnings"])
-    one = {"outcome": {"type": "string"}}
+    one: dict[str, Any] = {"outcome": {"type": "string"}}
     one |= dict.fromkeys(("mean", "sd", "levels", "thresholds", "grid"), vector)
     one |= dict.fromkeys(("quantiles", "above", "above_low", "above_high", "density"), matrix)
     if len(engine.outcomes) > 1:

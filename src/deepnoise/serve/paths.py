@@ -87,7 +87,7 @@ def piecewise(h: PiecewiseLinear, t: np.ndarray) -> np.ndarray:
 
 
 def draw_paths(key: jax.Array, draws: Theta, h: PiecewiseLinear, paths: int, shared: bool) -> Paths:
-    """Paths as the estimator draws them: with noise that draws share, or with noise of their own."""
+    """Paths as the estimator draws them; the noise is shared by the draws, or each has its own."""
     theta = jax.tree.map(lambda a: np.asarray(a, float), draws)
     count, paths = len(theta.gamma[0]), paths if theta.L else 1
     noises = _noises(key, theta, paths, shared)
@@ -102,20 +102,18 @@ def draw_paths(key: jax.Array, draws: Theta, h: PiecewiseLinear, paths: int, sha
     with numerics():
         covs = np.asarray(jax.vmap(last_covariance)(as_float64(theta)))
     beta = tuple(np.ascontiguousarray(b.swapaxes(1, 2)) for b in theta.beta)
-    above = (*above, theta.gamma[-1].reshape(count, 1, -1))
-    return Paths(beta, above, tuple(below), covs, h, paths)
+    above.append(theta.gamma[-1].reshape(count, 1, -1))
+    return Paths(beta, tuple(above), tuple(below), covs, h, paths)
 
 
 def _noises(key: jax.Array, theta: Theta, paths: int, shared: bool) -> list[np.ndarray]:
     """Standard normals of each hidden layer: (M or 1, 2, R, 1, width)."""
-    found = []
     with numerics():
         numbers = jnp.arange(1 if shared else len(theta.gamma[0]))
-        for l in range(theta.L):
-            found.append(
-                np.asarray(_layer(key, numbers, l, paths, theta.gamma[l].shape[1], shared))
-            )
-    return found
+        return [
+            np.asarray(_layer(key, numbers, l, paths, theta.gamma[l].shape[1], shared))
+            for l in range(theta.L)
+        ]
 
 
 @partial(jax.jit, static_argnums=(3, 4, 5))

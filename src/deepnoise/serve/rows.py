@@ -7,44 +7,48 @@ from typing import Any
 import numpy as np
 
 from ..estimators.encode import Column, TableEncoder
-from .problems import Invalid, shown
+from .errors import InvalidError, shown
 
 
 def read_rows(question: Mapping[str, Any], most: int) -> tuple[list[str], list[Sequence[Any]]]:
     """Names and values of ``rows``, or of ``columns`` and ``data``, of a request."""
     if ("rows" in question) == ("data" in question):
-        raise Invalid("give either rows, a list of objects, or columns and data")
+        raise InvalidError("give either rows, a list of objects, or columns and data")
     if "rows" in question:
         if "columns" in question:
-            raise Invalid("columns go with data, not with rows")
+            raise InvalidError("columns go with data, not with rows")
         rows = _list(question["rows"], "rows", most)
         for n, row in enumerate(rows):
             if not isinstance(row, dict):
-                raise Invalid(
+                raise InvalidError(
                     f'rows[{n}] must be an object such as {{"age": 50}}; got {shown(row)}'
                 )
         names = list(rows[0])
         for n, row in enumerate(rows):
             if row.keys() != rows[0].keys():
-                raise Invalid(f"rows[{n}] has other columns than rows[0]; write null for no value")
+                raise InvalidError(
+                    f"rows[{n}] has other columns than rows[0]; write null for no value"
+                )
         return names, [[row[name] for name in names] for row in rows]
-    names = question.get("columns")
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise Invalid("columns must be a list of names, one for each value of a row of data")
+    names = question.get("columns", [])
+    if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
+        raise InvalidError("columns must be a list of names, one for each value of a row of data")
     if len(set(names)) < len(names):
-        raise Invalid("columns must be different names")
+        raise InvalidError("columns must be different names")
     rows = _list(question["data"], "data", most)
     for n, row in enumerate(rows):
         if not isinstance(row, list) or len(row) != len(names):
-            raise Invalid(f"data[{n}] must be a list of {len(names)} values, one for each column")
+            raise InvalidError(
+                f"data[{n}] must be a list of {len(names)} values, one for each column"
+            )
     return names, rows
 
 
 def _list(rows: Any, name: str, most: int) -> list[Any]:
     if not isinstance(rows, list) or not rows:
-        raise Invalid(f"{name} must be a list of at least one row")
+        raise InvalidError(f"{name} must be a list of at least one row")
     if len(rows) > most:
-        raise Invalid(f"{name} has {len(rows)} rows; send at most {most} at once")
+        raise InvalidError(f"{name} has {len(rows)} rows; send at most {most} at once")
     return rows
 
 
@@ -61,7 +65,7 @@ def encode(
     if missing or extra:
         problems = [f"missing: {_listed(missing)}"] if missing else []
         problems += [f"not of the model: {_listed(extra)}"] if extra else []
-        raise Invalid(f"columns {'; '.join(problems)}")
+        raise InvalidError(f"columns {'; '.join(problems)}")
     parts, warnings = [], []
     for column in encoder.columns:
         place = names.index(column.name)
@@ -86,27 +90,27 @@ def _numbers(name: str, values: Sequence[Any], gaps: bool) -> np.ndarray:
         elif isinstance(value, int | float):
             found[n] = number(value, f"row {n}, column {name}")
         else:
-            raise Invalid(f"row {n}, column {name}: must be a number; got {shown(value)}")
+            raise InvalidError(f"row {n}, column {name}: must be a number; got {shown(value)}")
     return found
 
 
 def _levels(column: Column, values: Sequence[Any], gaps: bool) -> tuple[np.ndarray, list[str]]:
     place = {level: j for j, level in enumerate(column.levels or ())}
-    found, unseen = np.zeros((len(values), len(place))), set()
+    found, unseen = np.zeros((len(values), len(place))), set[str]()
     for n, value in enumerate(values):
         if isinstance(value, dict | list):
-            raise Invalid(f"row {n}, column {column.name}: must be a text; got {shown(value)}")
+            raise InvalidError(f"row {n}, column {column.name}: must be a text; got {shown(value)}")
         text = None if value is None else level_name(value)
         if text in place:
             found[n, place[text]] = 1.0
             continue
         if text is not None and not gaps:
-            raise Invalid(
+            raise InvalidError(
                 f"row {n}, column {column.name}: {shown(value)} was not there when fitting; "
                 f"known are {_listed(list(place))}"
             )
         found[n] = _missing(column.name, n, gaps)
-        unseen |= {text} - {None}
+        unseen |= set() if text is None else {text}
     return found, sorted(unseen)
 
 
@@ -117,7 +121,7 @@ def level_name(value: Any) -> str:
 
 def _missing(name: str, n: int, gaps: bool) -> float:
     if not gaps:
-        raise Invalid(f"row {n}, column {name}: is missing, and this model needs every value")
+        raise InvalidError(f"row {n}, column {name}: is missing, and this model needs every value")
     return math.nan
 
 
@@ -128,7 +132,7 @@ def number(value: Any, where: str) -> float:
     except OverflowError:
         found = math.inf
     if not math.isfinite(found):
-        raise Invalid(f"{where}: must be a finite number")
+        raise InvalidError(f"{where}: must be a finite number")
     return found
 
 

@@ -6,7 +6,7 @@ from typing import Any
 LONGEST = 40
 
 
-class Problem(Exception):
+class RequestError(Exception):
     """A request that gets no answer; the text may be read by anyone."""
 
     def __init__(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
@@ -14,7 +14,7 @@ class Problem(Exception):
         self.status, self.message, self.headers = status, message, headers or {}
 
 
-class Invalid(Problem):
+class InvalidError(RequestError):
     """Well-formed JSON that asks for what cannot be answered."""
 
     def __init__(self, message: str) -> None:

@@ -80,6 +80,8 @@ class Client:
         )
 
     async def ask(self, body: bytes) -> tuple[int, bytes]:
+        # The server closes what was idle for half a minute, as every client has to expect.
+        self.free = [(reader, writer) for reader, writer in self.free if not reader.at_eof()]
         if not self.free:
             self.free.append(await asyncio.open_connection("127.0.0.1", self.port))
         reader, writer = self.free.pop()

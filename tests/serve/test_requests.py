@@ -10,6 +10,8 @@ import pytest
 from deepnoise import BackpropRegressor
 from deepnoise.serve.app import Limits, make_app
 from deepnoise.serve.engine import Engine
+from deepnoise.serve.errors import InvalidError
+from deepnoise.serve.question import Question, check_size
 
 from .asgi import TOKEN, asked, together
 
@@ -134,11 +136,12 @@ def test_addresses_methods_and_bodies(app):
     assert asked(app, **GOOD).status == 200
 
 
-def test_long_answers_are_refused(app):
-    assert refusal(asked(app, **GOOD | {"above": [0.0] * 100, "grid": {"points": 1000}}))[0:1] != ()
-    rows = GOOD["rows"] * 10
-    found = asked(app, rows=rows, grid=[0.0] * 10)
-    assert found.status == 200
+def test_long_answers_are_refused():
+    check_size(Question(points=95), rows=1000, outcomes=1)
+    with pytest.raises(InvalidError, match="the answer would hold 102,000 numbers, more than 100,"):
+        check_size(Question(points=100), rows=1000, outcomes=1)
+    with pytest.raises(InvalidError, match="302,000 numbers"):
+        check_size(Question(above=((0.0,) * 100,)), rows=1000, outcomes=1)
 
 
 def test_failures_are_silent_and_short(app, monkeypatch, caplog):

@@ -82,9 +82,10 @@ class Client:
     async def ask(self, body: bytes) -> tuple[int, bytes]:
         # The server closes what was idle for half a minute, as every client has to expect.
         self.free = [(reader, writer) for reader, writer in self.free if not reader.at_eof()]
-        if not self.free:
-            self.free.append(await asyncio.open_connection("127.0.0.1", self.port))
-        reader, writer = self.free.pop()
+        if self.free:
+            reader, writer = self.free.pop()
+        else:
+            reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         writer.write(f"{self.head}{len(body)}\r\n\r\n".encode() + body)
         head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
         length = int(head.split("content-length: ")[1].split("\r\n")[0])

@@ -2,10 +2,13 @@
 
 import asyncio
 import os
+import re
 import signal
 import socket
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
@@ -17,11 +20,40 @@ from deepnoise.serve.engine import Engine
 
 from .asgi import TOKEN
 
+PAGE = Path(__file__).resolve().parents[2] / "docs/how_to/serve.md"
+
 
 @pytest.fixture(scope="module")
 def model():
     x = np.linspace(-1, 1, 20)[:, None]
     return BackpropRegressor(hidden=(2,), steps=5, random_state=0).fit(x, x[:, 0])
+
+
+def test_the_python_of_the_page(tmp_path, monkeypatch, capsys):
+    """The block of docs/how_to/serve.md, asked of a server on another port."""
+    X = pd.DataFrame({"bmi": np.linspace(20, 40, 20), "sex": ["f", "m"] * 10})
+    network = BackpropRegressor(hidden=(2,), steps=5, random_state=0).fit(X, X["bmi"])
+    X.assign(patient="p", progression=0).to_csv(tmp_path / "new.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DEEPNOISE_TOKEN", TOKEN)
+    block = re.search(r"```py\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)[1]
+
+    async def session() -> None:
+        with server.listen("127.0.0.1", 0) as listening:
+            serving = server.Server(
+                server.configured(make_app(Engine.of(network, "progression"), TOKEN))
+            )
+            running = asyncio.create_task(serving.serve(sockets=[listening]))
+            code = block.replace(":8000", f":{listening.getsockname()[1]}")
+            try:
+                await asyncio.to_thread(exec, code, {})
+            finally:
+                serving.should_exit = True
+                await running
+
+    asyncio.run(session())
+    quantiles = network.predict_quantiles(X[:1])[0].tolist()
+    assert capsys.readouterr().out.startswith(f"[0.05, 0.5, 0.95] {quantiles}"[:40])
 
 
 async def exchange(port: int, text: str) -> str:

@@ -64,12 +64,16 @@ def score(*arguments) -> dict:
 def test_times(home):
     model, test = load(home / "times"), pd.read_csv(home / "test.csv")
     assert isinstance(model, BDeepNoiseSurvival)
-    found = written(home / "times", home / "test.csv", "--above", "1.5", "--keep", "id")
+    found = written(
+        home / "times", home / "test.csv", "--above", "1.5", "--keep", "id", "--grid=1.5"
+    )
     risk = ["p_above_1.5", "p_above_1.5_low", "p_above_1.5_high"]
-    assert list(found) == ["id", "q05", "q50", "q95", *risk]
+    assert list(found) == ["id", "q05", "q50", "q95", *risk, "pdf_1.5"]
     X = test[["size", "age", "colour"]]
     assert np.allclose(found["q50"], model.predict(X))
     assert np.allclose(found["p_above_1.5"], model.predict_survival(X, [1.5])[:, 0])
+    log_density = model.predict_density(X).pdf_grid(np.log([1.5]))[:, 0]
+    assert np.allclose(found["pdf_1.5"], log_density / 1.5)
     report = score(home / "times", home / "test.csv")
     assert report["rows"] == TEST_ROWS
     assert report["concordance"] == model.score(X, (test["time"], test["died"]))

@@ -13,6 +13,7 @@ from .predict import predict
 from .report import report
 from .reproduce import table
 from .resume import resume
+from .serve import serve
 from .study import study
 
 
@@ -27,6 +28,6 @@ def main() -> None:
     """
 
 
-COMMANDS = (demo, fit, predict, score, diagnose, plot, report, explore, influence, resume)
+COMMANDS = (demo, fit, predict, score, diagnose, plot, report, explore, serve, influence, resume)
 for command in (*COMMANDS, study, table):
     main.add_command(command)

@@ -79,10 +79,22 @@ def open_finished(folder: Path, classes: bool = False) -> Any:
             f"{folder} predicts classes: for it there are predict, score, diagnose and plot"
         )
     if not model.posterior_.run.n_draws:
-        raise BadInput(
-            f"{folder} was stopped before its first draw: continue with: deepnoise resume {folder}"
-        )
+        raise BadInput(_stopped(folder))
     return model
+
+
+def open_served(folder: Path) -> Any:
+    """An estimator of any kind, in memory, if it can predict."""
+    from ..estimators.files import load
+
+    model = load(folder)
+    if hasattr(model, "posterior_") and not model.posterior_.run.n_draws:
+        raise BadInput(_stopped(folder))
+    return model
+
+
+def _stopped(folder: Path) -> str:
+    return f"{folder} was stopped before its first draw: continue with: deepnoise resume {folder}"
 
 
 def features(

@@ -27,6 +27,12 @@ if TYPE_CHECKING:
     help="Levels of quantiles: columns q05, q50, q95.",
 )
 @click.option("--above", type=options.Numbers(), default="", help="c of P(y >= c | x).")
+@click.option(
+    "--grid",
+    type=options.Numbers(),
+    default="",
+    help="Values at which to write the density: columns pdf_0, pdf_0.5; of counts a probability.",
+)
 @options.level
 @click.option(
     "--keep",
@@ -36,15 +42,15 @@ if TYPE_CHECKING:
 )
 @options.target
 @options.force
-def predict(model, data, out, quantiles, above, level, keep, target, force) -> None:
-    """Mean, sd, quantiles and P(y >= c) of every row.
+def predict(model, data, out, quantiles, above, grid, level, keep, target, force) -> None:
+    """Mean, sd, quantiles, P(y >= c) and density of every row.
 
-    Of times quantiles and P(time >= c), of classes the likeliest and the probability of each.
+    Of times all but mean and sd, of classes the likeliest and the probability of each.
     """
     check_table_output(out, force)
     estimator = open_finished(model, classes=True)
     if kind_of(estimator) == "classes":
-        options.refuse(("quantiles", "above"), f"{model} predicts classes, which have none")
+        options.refuse(("quantiles", "above", "grid"), f"{model} predicts classes, which have none")
     frame, known = read_table(data), recall(model)
     kept = list(frame.columns) if keep == ("all",) else list(keep)
     absent = [name for name in kept if name not in frame.columns]
@@ -53,12 +59,17 @@ def predict(model, data, out, quantiles, above, level, keep, target, force) -> N
     others = [*filter(None, (target, known.target)), *known.dropped, *kept]
     X = features(estimator, frame, others, data)
     with located(data):
-        columns = predictions(estimator, X, quantiles, above, level)
+        columns = predictions(estimator, X, quantiles, above, level, grid)
     write_table(joined(frame[kept], columns), out)
 
 
 def predictions(
-    model: Any, X: Any, levels: tuple[float, ...], above: tuple[float, ...], level: float
+    model: Any,
+    X: Any,
+    levels: tuple[float, ...],
+    above: tuple[float, ...],
+    level: float,
+    grid: tuple[float, ...] = (),
 ) -> dict[str, "np.ndarray"]:
     """Columns to write."""
     import numpy as np
@@ -66,8 +77,9 @@ def predictions(
     kind = kind_of(model)
     if kind == "classes":
         return class_columns(model, X, level)
-    if kind == "times" and not all(c > 0 for c in above):
-        raise BadInput("--above: times must be positive")
+    for name, values in (("above", above), ("grid", grid)):
+        if kind == "times" and not all(c > 0 for c in values):
+            raise BadInput(f"--{name}: times must be positive")
     # The density of times is of their logarithms.
     there, back = (np.log, np.exp) if kind == "times" else (np.asarray, np.asarray)
     density = model.predict_density(X)
@@ -79,6 +91,10 @@ def predictions(
         found = model.predict_above(X, there([above]), level)
         for m, c in enumerate(above):
             columns |= with_ends(f"p_above_{c:.12g}", *found[:, :, m].T)
+    if grid:
+        # p(t) = p(log t) / t
+        heights = density.pdf_grid(there(grid)) / (grid if kind == "times" else 1.0)
+        columns |= {f"pdf_{y:.12g}": height for y, height in zip(grid, heights.T, strict=True)}
     return columns
 
 

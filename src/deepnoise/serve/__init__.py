@@ -1,0 +1,1 @@
+"""A small HTTP server: rows in as JSON, quantiles, exceedance and densities out."""

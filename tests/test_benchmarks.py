@@ -1,4 +1,4 @@
-"""Parts that benchmarks take out of the sampler fit it: traced, neither compiled nor run."""
+"""Benchmarks run: parts of the sampler are traced only, studies are of toy size."""
 
 from pathlib import Path
 
@@ -17,3 +17,28 @@ def test_parts_of_a_step(monkeypatch):
         for part in gpu_parts.parts().values():
             made = jax.eval_shape(part, *given, jax.ShapeDtypeStruct((), int))
             assert all(leaf.shape[0] == 2 for leaf in jax.tree.leaves(made))
+
+
+def test_study_of_supports(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    import supports
+
+    # One law: the others differ in their tables only, which the next test draws.
+    monkeypatch.setattr(supports, "STUDIES", {"counts": supports.STUDIES["counts"]})
+    tiny = {"hidden": (2,), "chains": 2, "warmup": 40, "draws": 20, "paths": 4, "progress": False}
+    supports.run(tmp_path / "ledger.jsonl", 1, tiny, 40, 20)
+    text = "\n".join(supports.show(tmp_path / "ledger.jsonl"))
+    assert text.count("| counts |") == 2 and "nan" not in text
+
+
+def test_laws_of_the_study_of_supports(monkeypatch):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    import numpy as np
+    import supports
+
+    for study in supports.STUDIES.values():
+        _, y, truth = supports.drawn(study, 0, 2000)
+        assert abs(y.mean() - supports.truth_mean(truth).mean()) < 0.15 * y.std()
+        # The mean CRPS of a law at its own draws is the least there is; at moved ones it is larger.
+        assert 0 < truth.crps(y).mean() < truth.crps(y + y.std()).mean()
+        assert np.isfinite(truth.log_prob(y)).all()

@@ -28,12 +28,14 @@ def test_study_of_supports(monkeypatch, tmp_path):
     tiny = {"hidden": (2,), "chains": 2, "warmup": 40, "draws": 20, "paths": 4, "progress": False}
     supports.run(tmp_path / "ledger.jsonl", 1, tiny, 40, 20)
     text = "\n".join(supports.show(tmp_path / "ledger.jsonl"))
-    assert text.count("| counts |") == 2 and "nan" not in text
+    assert text.count("| counts |") == 2
+    assert "nan" not in text
 
 
 def test_laws_of_the_study_of_supports(monkeypatch):
     monkeypatch.syspath_prepend(BENCHMARKS)
     import numpy as np
+
     import supports
 
     for study in supports.STUDIES.values():

@@ -1,5 +1,7 @@
 """Supports: y = g(z), exact against scipy's laws, and their properties."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -47,9 +49,9 @@ def of_two(support: Support) -> SupportedDensity:
 
 def crps_by_definition(density: SupportedDensity, y: float, low: float, high: float) -> float:
     cut = sorted({low, y, high, *density.support.points})
-    off = lambda t: (density.cdf(t)[0] - (t >= y)) ** 2  # noqa: E731
+    off = lambda t: (density.cdf(t)[0] - (t >= y)) ** 2
     return sum(
-        integrate.quad(off, a, b, limit=200)[0] for a, b in zip(cut[:-1], cut[1:], strict=True)
+        integrate.quad(off, a, b, limit=200)[0] for a, b in itertools.pairwise(cut)
     )
 
 
@@ -175,7 +177,7 @@ def test_all_mass_is_inside(support):
         cuts = np.unique([low, *one.quantile(np.linspace(0.05, 0.95, 7))[0], high, *support.points])
         mass = at[row] + sum(
             integrate.quad(lambda t, one=one: one.pdf_grid([t])[0, 0], a + 1e-12, b - 1e-12)[0]
-            for a, b in zip(cuts[:-1], cuts[1:], strict=True)
+            for a, b in itertools.pairwise(cuts)
         )
         np.testing.assert_allclose(mass, 1, atol=1e-5)
 
@@ -186,16 +188,20 @@ def test_nothing_leaks(support):
     low, high = support.low, support.high
     outside = [end for end in (low - 1, low - 1e-9, high + 1e-9, high + 1) if np.isfinite(end)]
     for y in outside:
-        assert (density.pdf(y) == 0).all() and (density.log_prob(y) == -np.inf).all()
+        assert (density.pdf(y) == 0).all()
+        assert (density.log_prob(y) == -np.inf).all()
         assert (density.cdf(y) == (y > high)).all()
         assert (density.probability_above(y) == (y < low)).all()
     drawn = density.sample(2000, 0)
     assert ((drawn >= low) & (drawn <= high)).all()
     ends = density.quantile([0.0, 1.0])
-    assert (ends[:, 0] >= low).all() and (ends[:, 1] <= high).all()
+    assert (ends[:, 0] >= low).all()
+    assert (ends[:, 1] <= high).all()
     for region in density.hdi(0.9):
-        assert region.min() >= low and region.max() <= high
-    assert np.isfinite(density.mean()).all() and np.isfinite(density.crps(max(low, 0.0))).all()
+        assert region.min() >= low
+        assert region.max() <= high
+    assert np.isfinite(density.mean()).all()
+    assert np.isfinite(density.crps(max(low, 0.0))).all()
 
 
 @every_support
@@ -230,7 +236,8 @@ def test_values_and_z_are_in_one_order(support, values):
     assert (np.diff(y) >= 0).all()
     assert ((y >= support.low) & (y <= support.high)).all()
     np.testing.assert_allclose(support.value(support.least(y)), y, rtol=1e-9, atol=1e-12)
-    assert (support.least(y) <= z + 1e-9).all() and (z <= support.most(y) + 1e-9).all()
+    assert (support.least(y) <= z + 1e-9).all()
+    assert (z <= support.most(y) + 1e-9).all()
     cdf = of_two(support).cdf_grid(y)
     assert (np.diff(cdf, axis=1) >= -1e-15).all()
 
@@ -251,7 +258,8 @@ def test_rows_and_blocks_do_not_matter(support):
         both = getattr(density, name)(y)
         one = [getattr(density[n], name)(y[n])[0] for n in (0, 1)]
         np.testing.assert_allclose(both, one, rtol=1e-9, err_msg=name)
-    assert len(density.stored()) == 2 and density.marginal(0) is density
+    assert len(density.stored()) == 2
+    assert density.marginal(0) is density
     assert "SupportedDensity" in density._repr_html_()
     with pytest.raises(ValueError, match="y must not contain nan"):
         density.log_prob(np.nan)
@@ -276,7 +284,8 @@ def test_support_survives_json():
 
 def test_grid_of_a_picture_stays_inside():
     hurdle = grid_between(of_normal(HURDLE), -1.0, 4.0, 50)
-    assert hurdle.min() > 0 and hurdle.max() == 4
+    assert hurdle.min() > 0
+    assert hurdle.max() == 4
     np.testing.assert_array_equal(grid_between(of_normal(COUNTS), -2.0, 5.2, 99), np.arange(6))
     assert len(grid_between(of_normal(COUNTS, 8.0), 0.0, 9000.0, 99)) == 99
 

@@ -33,8 +33,8 @@ from .outcomes import (
     taken,
     with_gaps,
 )
-from .units import Standardizer, Units
 from .supports import check_within, declared, exposure_place, learnt, log_exposure
+from .units import Standardizer, Units
 
 COMBINATIONS = ("equal", "stacked")
 

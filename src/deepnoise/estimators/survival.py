@@ -41,7 +41,8 @@ class BDeepNoiseSurvival(BDeepNoiseRegressor):
         for name, value in given.items():
             if value is not None:
                 raise ValueError(
-                    f"{name} is not for BDeepNoiseSurvival: times lie above 0 already; got {value!r}"
+                    f"{name} is not for BDeepNoiseSurvival, as times lie above 0 already; "
+                    f"got {value!r}"
                 )
 
     def _outcomes(self, y: Any) -> Any:

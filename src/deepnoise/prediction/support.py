@@ -5,7 +5,7 @@ is one such step.  So whatever z may be, y stays within its support.
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy.special import expit, logit
@@ -83,7 +83,7 @@ class Support:
         return y
 
     def log_slope(self, y: Any) -> np.ndarray:
-        """log dz/dy where y has a density, -inf where it has none; of no meaning at point masses."""
+        """log dz/dy where y has a density, -inf where it has none; no meaning at point masses."""
         y = np.asarray(y, float)
         if self.discrete:
             return np.full(y.shape, -np.inf)
@@ -153,6 +153,8 @@ class Support:
     @classmethod
     def from_dict(cls, plain: dict) -> "Support":
         """The inverse of :meth:`to_dict`."""
+        if plain["kind"] not in get_args(Kind):
+            raise ValueError(f"unknown kind of support {plain['kind']!r}")
         low, high = plain["ends"]
         points = tuple(map(float, plain["points"]))
         ends = -np.inf if low is None else float(low), np.inf if high is None else float(high)

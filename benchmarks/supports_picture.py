@@ -7,10 +7,10 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from supports import SETTINGS, STUDIES, drawn
 
 from deepnoise import BDeepNoiseRegressor, plots
 from deepnoise.prediction.smooth import smoothed
+from supports import SETTINGS, STUDIES, drawn
 
 ROWS = 400
 

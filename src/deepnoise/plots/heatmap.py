@@ -236,9 +236,7 @@ def _squares(axis: Any, grid: np.ndarray, density: Density) -> None:
     for point, mass in point_masses(density):
         label = f"probability of {point:g}, by area"
         at = np.full(len(some), point)
-        axis.scatter(
-            grid[some], at, 60 * mass[some], RED, "s", lw=0, label=label, clip_on=False, zorder=5
-        )
+        axis.scatter(grid[some], at, 60 * mass[some], RED, marker="s", lw=0, label=label, zorder=5)
 
 
 def _ylim(density: Density, levels: np.ndarray) -> tuple[float, float]:
@@ -270,7 +268,7 @@ def _dots(
 
 def _moved_dots(y: np.ndarray, own: Density, there: Density) -> np.ndarray:
     """y less its mean, plus that of the slice; on the scale of z where y has a support."""
-    if not isinstance(own, SupportedDensity):
+    if not (isinstance(own, SupportedDensity) and isinstance(there, SupportedDensity)):
         return y - own.mean() + there.mean()
     support = own.support
     middle = np.log(y + 0.5) if support.discrete else support.least(y)

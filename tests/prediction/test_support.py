@@ -279,17 +279,14 @@ def test_support_survives_json():
         assert Support.from_dict(support.to_dict()) == support
 
 
-def test_grid_of_a_picture_stays_inside():
+def test_grids_stay_inside_and_offsets_multiply():
     hurdle = grid_between(of_normal(HURDLE), -1.0, 4.0, 50)
     assert hurdle.min() > 0
     assert hurdle.max() == 4
     np.testing.assert_array_equal(grid_between(of_normal(COUNTS), -2.0, 5.2, 99), np.arange(6))
     assert len(grid_between(of_normal(COUNTS, 8.0), 0.0, 9000.0, 99)) == 99
-
-
-def test_moved_is_an_offset():
-    density = SupportedDensity(moved(of_normal(POSITIVE).latent, np.array([np.log(3)])), POSITIVE)
-    np.testing.assert_allclose(density.mean(), 3 * of_normal(POSITIVE).mean())
+    three = SupportedDensity(moved(of_normal(POSITIVE).latent, np.array([np.log(3)])), POSITIVE)
+    np.testing.assert_allclose(three.mean(), 3 * of_normal(POSITIVE).mean())
 
 
 def test_right_counts_have_even_pit_and_full_coverage():

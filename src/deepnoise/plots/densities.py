@@ -29,6 +29,8 @@ MAX_RIDGES = 12
 FEW = 40
 # Overlaps the next ridge a little and hides none.
 HEIGHT = 1.3
+# Bars that overlap could not be told apart.
+BARS = 0.85
 BANDS = ((0.95, "#C6DCEC"), (0.8, "#8FBBD9"), (0.5, "#5296C4"))
 
 SEEN = {"s": 22, "color": RED, "edgecolor": "white", "lw": 0.6, "zorder": 5, "label": "observed"}
@@ -86,7 +88,7 @@ def ridge(
     seen = None if observed is None else observed[chosen]
     grid = _grid(few, seen, points)
     heights = few.pdf_grid(grid)
-    heights *= HEIGHT / heights.max(axis=1, keepdims=True)
+    heights *= (BARS if is_of_counts(few) else HEIGHT) / heights.max(axis=1, keepdims=True)
     dark = None if coverage is None else regions(few, coverage, region)
     size = (4.5, 0.9 + 0.32 * len(chosen))
     figure, (axis,) = canvas(ax, figsize, title, size)

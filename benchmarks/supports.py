@@ -207,8 +207,8 @@ def show(out: Path) -> list[str]:
     """A table in Markdown: means over replicates."""
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     lines = [
-        "| law | estimator | coverage of 90 % | CRPS / law's | NLL − law's | mass outside |",
-        "|---|---|---|---|---|---|",
+        "| law | estimator | coverage of 90 % | CRPS / law's | NLL − law's | mean / law's | outside |",
+        "|---|---|---|---|---|---|---|",
     ]
     for name in STUDIES:
         for told in (True, False):
@@ -223,6 +223,7 @@ def show(out: Path) -> list[str]:
                 f"| {name} | {'support' if told else 'none'} | "
                 f"{100 * mean(lambda r: r['coverage']):.1f} % | "
                 f"{mean(lambda r: r['crps'] / r['crps_true']):.3f} | {gap} | "
+                f"{mean(lambda r: r['mean_ratio']):.2f} | "
                 f"{100 * mean(lambda r: r['outside']):.1f} % |"
             )
     return lines

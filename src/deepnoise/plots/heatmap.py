@@ -37,7 +37,7 @@ MAX_DOTS = 1000
 # Places at which it is found out how much smoothing the densities need.
 SMOOTHED_AT = 12
 # Places at which point masses are drawn.
-SQUARES = 25
+SQUARES = 15
 MEDIANS, TYPICAL = "other columns at their medians", "others at medians or commonest values"
 
 
@@ -243,7 +243,9 @@ def _ylim(density: Density, levels: np.ndarray) -> tuple[float, float]:
     if is_of_counts(density):
         return levels[0] - 0.5, levels[-1] + 0.5
     points = [point for point, _ in point_masses(density)]
-    return min([levels[0], *points]), max([levels[-1], *points])
+    low, high = min([levels[0], *points]), max([levels[-1], *points])
+    margin = 0.03 * (high - low) if points else 0.0
+    return low - margin, high + margin
 
 
 def _dots(

@@ -207,7 +207,7 @@ def show(out: Path) -> list[str]:
     """A table in Markdown: means over replicates."""
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     lines = [
-        "| law | estimator | coverage of 90 % | CRPS / law's | NLL − law's | mean / law's | outside |",
+        "| law | support | 90 % hold | CRPS / law's | NLL − law's | mean / law's | outside |",
         "|---|---|---|---|---|---|---|",
     ]
     for name in STUDIES:
@@ -220,7 +220,7 @@ def show(out: Path) -> list[str]:
             if few[0]["nll"] is not None:
                 gap = f"{mean(lambda r: r['nll'] - r['nll_true']):.3f}".replace("-", "−")
             lines.append(
-                f"| {name} | {'support' if told else 'none'} | "
+                f"| {name} | {'with' if told else 'without'} | "
                 f"{100 * mean(lambda r: r['coverage']):.1f} % | "
                 f"{mean(lambda r: r['crps'] / r['crps_true']):.3f} | {gap} | "
                 f"{mean(lambda r: r['mean_ratio']):.2f} | "

@@ -264,7 +264,7 @@ def test_counts_with_exposure(tmp_path):
     [
         (["--support", "negative"], "not positive, counts or two ends"),
         (["--support", "positive", "--classes"], "--support: not for --classes"),
-        (["--support", "positive", "--event", "years"], "--support: not for --event"),
+        (["--support", "positive", "--target", "size", "--event", "years"], "not for --event"),
         (["--support", "1,0"], "low < high"),
         (["--support", "positive"], "needs values above 0"),
     ],

@@ -156,6 +156,17 @@ def test_pictures_and_report(fitted):
     assert "nan" not in text.split("</style>")[1].lower().replace("nanmean", "")
 
 
+def test_skpro_sees_the_same_law(fitted):
+    skpro = pytest.importorskip("deepnoise.estimators.skpro")
+    _, model, X, y = fitted
+    density = model.predict_density(X[:3])
+    seen = skpro.MixtureDistribution(density)
+    np.testing.assert_allclose(seen.mean().to_numpy()[:, 0], density.mean())
+    np.testing.assert_allclose(seen.cdf(y[:3, None]).to_numpy()[:, 0], density.cdf(y[:3]))
+    near = seen.energy(pd.DataFrame(y[:3])).to_numpy()[:, 0] - seen.energy().to_numpy()[:, 0] / 2
+    np.testing.assert_allclose(near, density.crps(y[:3]), rtol=0.02)
+
+
 def test_explorer(fitted):
     kind, model, X, _ = fitted
     engine = Engine(model, X)

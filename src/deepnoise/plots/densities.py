@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..prediction.smooth import smoothed
-from ..prediction.supported import Density, grid_between, is_of_counts, point_masses
+from ..prediction.supported import Density, drawn_levels, grid_between, is_of_counts, point_masses
 from .style import (
     BLUE,
     INK,
@@ -246,7 +246,7 @@ def _labels(labels: Sequence[str] | None, chosen: np.ndarray, total: int) -> lis
 
 def _grid(density: Density, y: np.ndarray | None, points: int) -> np.ndarray:
     """Values of y that hold nearly all mass of all rows, and the observations."""
-    ends = density.quantile([0.002, 0.998])
+    ends = density.quantile(drawn_levels(density))
     low, high = ends[:, 0].min(), ends[:, 1].max()
     if y is not None:
         low, high = min(low, y.min()), max(high, y.max())

@@ -305,6 +305,12 @@ def grid_between(density: Density, low: float, high: float, points: int) -> np.n
     return grid[inside]
 
 
+def drawn_levels(density: Density) -> tuple[float, float]:
+    """Levels between whose quantiles a density is drawn; the long tail of a logarithm is cut."""
+    cut = isinstance(density, SupportedDensity) and density.support.kind in ("positive", "counts")
+    return 0.002, 0.97 if cut else 0.998
+
+
 def point_masses(density: Density) -> list[tuple[float, np.ndarray]]:
     """Values with a mass of their own and that mass (N,), where a curve is drawn beside them."""
     if not isinstance(density, SupportedDensity) or density.support.discrete:

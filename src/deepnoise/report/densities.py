@@ -9,7 +9,7 @@ from ..estimators.drawn import to_draw
 from ..estimators.table import take
 from ..prediction.credible import Band
 from ..prediction.smooth import bandwidths, widened
-from ..prediction.supported import Density, grid_between, is_of_counts, point_masses
+from ..prediction.supported import Density, drawn_levels, grid_between, is_of_counts, point_masses
 from . import svg
 from .case import Case
 from .words import capitalized, number, percent
@@ -92,7 +92,8 @@ def common_grid(case: Case, density: Density) -> np.ndarray:
 
 def ends(case: Case, density: Density) -> tuple[float, float]:
     """Between which nearly all mass of all rows lies; late times are few and far, and cut."""
-    found = case.out(density.quantile([0.002, 0.95 if case.log else 0.998]))
+    low, high = drawn_levels(density)
+    found = case.out(density.quantile([low, 0.95 if case.log else high]))
     return float(found[:, 0].min()), float(found[:, 1].max())
 
 

@@ -210,11 +210,14 @@ def _quantile(marginal: Density, levels: np.ndarray) -> np.ndarray:
     return found
 
 
+def _distance_of_row(one: SupportedDensity, y: float) -> float:
+    return float(one.expect(lambda t: np.abs(t - y))[0])
+
+
 def _distance(marginal: Density, y: np.ndarray) -> np.ndarray:
     """E|Y - y| of every row: Σ_c w_c [z s (2 Φ(z) - 1) + 2 s φ(z)], z = (m_c - y) / s."""
     if isinstance(marginal, SupportedDensity):
-        rows = enumerate(y)
-        return np.array([marginal[n].expect(lambda t, c=c: np.abs(t - c))[0] for n, c in rows])
+        return np.array([_distance_of_row(marginal[n], float(value)) for n, value in enumerate(y)])
     found = []
     for start in range(0, len(y), ROWS):
         rows = slice(start, start + ROWS)

@@ -207,7 +207,10 @@ class SupportedDensity:
         """
         y = self._per_row(y, "y")
         at, width, below = self._along(levels_within(), y, above=False)
-        return np.sum(width * (below - (at >= y[:, None])) ** 2, axis=1)
+        # The share of each place that lies below y: of a count's unit step it can be a part.
+        step = y[:, None] - at
+        share = np.clip(step, 0.0, 1.0) if self.support.discrete else (step > 0).astype(float)
+        return np.sum(width * (share * below**2 + (1 - share) * (1 - below) ** 2), axis=1)
 
     def hdi(self, coverage: float) -> list:
         """Return the highest-density region of each row, met to 0.002 where y is continuous.

@@ -1,8 +1,9 @@
-"""Parts that benchmarks take out of the sampler fit it, and the server under a toy's load."""
+"""Benchmarks run: parts of the sampler are traced only, studies and loads are of toy size."""
 
 from pathlib import Path
 
 import jax
+import pytest
 
 from deepnoise import BackpropRegressor
 
@@ -33,3 +34,32 @@ def test_the_server_under_load(monkeypatch, tmp_path):
     assert found["worst_difference"] < 1e-9
     assert found["p50_ms"] <= found["p95_ms"] <= found["max_ms"]
     assert all(0 < mb < 10_000 for mb in found["memory_mb"])
+
+
+@pytest.mark.slow
+def test_study_of_supports(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    import supports
+
+    # One law: the others differ in their tables only, which the next test draws.
+    monkeypatch.setattr(supports, "STUDIES", {"counts": supports.STUDIES["counts"]})
+    tiny = {"hidden": (2,), "chains": 2, "warmup": 40, "draws": 20, "paths": 4, "progress": False}
+    supports.run(tmp_path / "ledger.jsonl", 1, tiny, 40, 20)
+    text = "\n".join(supports.show(tmp_path / "ledger.jsonl"))
+    assert text.count("| counts |") == 2
+    assert "nan" not in text
+
+
+def test_laws_of_the_study_of_supports(monkeypatch):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    import numpy as np
+
+    import supports
+
+    for study in supports.STUDIES.values():
+        _, y, truth = supports.drawn(study, 0, 400)
+        five_standard_errors = 0.25 * y.std()
+        assert abs(y.mean() - supports.truth_mean(truth).mean()) < five_standard_errors
+        # The mean CRPS of a law at its own draws is the least there is; at moved ones it is larger.
+        assert 0 < truth.crps(y).mean() < truth.crps(y + y.std()).mean()
+        assert np.isfinite(truth.log_prob(y)).all()

@@ -239,3 +239,41 @@ def test_bad_windows_and_empty_columns(columns, message, tmp_path):
     table(ROWS, 0).assign(**columns).to_csv(tmp_path / "wrong.csv", index=False)
     wrong = fit(tmp_path / "wrong.csv", tmp_path / "model", "--upper", "most", "--quiet")
     assert message in error(wrong, 2)
+
+
+def test_counts_with_exposure(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = table(ROWS, 0).drop(columns="y").assign(years=rng.uniform(0.5, 2.0, ROWS))
+    data = frame.assign(claims=rng.poisson(frame["years"]))
+    data.to_csv(tmp_path / "data.csv", index=False)
+    options = ["--target", "claims", "--drop", "id", "--support", "counts", "--exposure", "years"]
+    result = run("fit", tmp_path / "data.csv", "--out", tmp_path / "model", *TINY, *options)
+    assert result.exit_code == 0, result.output
+    found = written(tmp_path / "model", tmp_path / "data.csv", "--above", "1,2")
+    assert (found["q05"] >= 0).all()
+    assert (found["q95"] % 1 == 0).all()
+    assert (found["p_above_2"] <= found["p_above_1"]).all()
+    assert np.isfinite(score(tmp_path / "model", tmp_path / "data.csv")["nll"])
+    data.assign(years=0.0).to_csv(tmp_path / "zero.csv", index=False)
+    wrong = run("predict", tmp_path / "model", tmp_path / "zero.csv")
+    assert "exposure must be positive" in error(wrong, wrong.exit_code)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--support", "negative"], "not positive, counts or two ends"),
+        (["--support", "positive", "--classes"], "--support: not for --classes"),
+        (["--support", "positive", "--target", "size", "--event", "years"], "not for --event"),
+        (["--support", "1,0"], "low < high"),
+        (["--support", "positive"], "needs values above 0"),
+    ],
+)
+def test_wrong_supports(tmp_path, options, message):
+    frame = table(ROWS, 0).drop(columns="y").assign(years=1, claims=np.arange(ROWS) % 3)
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    arguments = ["--target", "claims", "--drop", "id", "--out", tmp_path / "model", *TINY, *options]
+    result = run("fit", tmp_path / "data.csv", *arguments)
+    assert result.exit_code in (1, 2)
+    assert message in result.stderr
+    assert not (tmp_path / "model").exists()

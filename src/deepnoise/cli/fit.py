@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 MANY_LEVELS = 20
 # Parameters that not every kind of estimator has.
 OF_CLASSES = ("ordered", "link")
-NOT_OF_CLASSES = ("guard", "combine", "memory_limit", "support", "point_mass", "exposure")
+OF_SUPPORTS = ("support", "point_mass", "exposure")
+NOT_OF_CLASSES = ("guard", "combine", "memory_limit", *OF_SUPPORTS)
 
 
 def chain_options(command: Any) -> Any:
@@ -65,17 +66,6 @@ def chain_options(command: Any) -> Any:
             click.option("--init", default="prior", help="Where chains start; or gradient."),
             click.option("--sampler", default="interweaved", help="Sampler; or gibbs."),
             click.option(
-                "--support",
-                type=options.SupportOf(),
-                help="Where the target can lie: positive, counts, or two ends such as 0,1.",
-            ),
-            click.option(
-                "--point-mass",
-                type=options.Numbers(),
-                help="Values that the target often takes, such as 0.",
-            ),
-            click.option("--exposure", help="Column that rates are multiplied by, such as years."),
-            click.option(
                 "--standardize",
                 type=options.Standardize(),
                 default="yes",
@@ -86,6 +76,24 @@ def chain_options(command: Any) -> Any:
     ):
         command = option(command)
     return command
+
+
+def support_options(command: Any) -> Any:
+    """Where the target can lie."""
+    support = click.option(
+        "--support",
+        type=options.SupportOf(),
+        help="Where the target can lie: positive, counts, or two ends such as 0,1.",
+    )
+    point_mass = click.option(
+        "--point-mass",
+        type=options.Numbers(),
+        help="Values that the target often takes, such as 0.",
+    )
+    exposure = click.option(
+        "--exposure", help="Column that rates are multiplied by, such as years."
+    )
+    return support(point_mass(exposure(command)))
 
 
 def class_options(command: Any) -> Any:
@@ -110,6 +118,7 @@ def class_options(command: Any) -> Any:
     "--drop", type=options.Names(), default="", help="Columns to leave out of the features."
 )
 @chain_options
+@support_options
 @class_options
 @click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of everything random.")
 @click.option(
@@ -177,6 +186,8 @@ def of_kind(target: Target, settings: dict[str, Any], y: Any) -> dict[str, Any]:
     """The settings that the estimator has; one of another kind that was asked for is an error."""
     unfit = NOT_OF_CLASSES if target.classes else OF_CLASSES
     options.refuse(unfit, "not for --classes" if target.classes else "only for --classes")
+    if target.event is not None:
+        options.refuse(OF_SUPPORTS, "not for --event: times lie above 0 already")
     kept = {name: value for name, value in settings.items() if name not in unfit}
     if target.classes:
         order = kept["ordered"]

@@ -52,6 +52,9 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
         """What a model is fitted to, of encoded rows x and outcomes in the user's units."""
         return outcomes
 
+    def _learnt_units(self, x: np.ndarray, z: Any, units: Any) -> Units:
+        return Units.learn(x, z, units)
+
     def _as_outcomes(self, density: GaussianMixture, rows: np.ndarray) -> Density:  # noqa: ARG002
         """Densities of what a model is fitted to, at standardised rows, as those of y."""
         return density
@@ -87,7 +90,7 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
             rows = replicated(sample_weight, len(x))
             x, outcomes = x[rows], taken(outcomes, rows)
         z = self._on_network_scale(x, outcomes)
-        self.units_ = Units.learn(x, z, units)
+        self.units_ = self._learnt_units(x, z, units)
         self.stretch_ = 1.0
         seed = self._seed()
         self._fit(self.units_.x.apply(x), self.units_.y.apply(z), seed)
@@ -131,7 +134,8 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
         Returns
         -------
         GaussianMixture
-            Densities, quantiles, probabilities, moments and draws of each row.
+            Densities, quantiles, probabilities, moments and draws of each row.  Of outcomes with a
+            support, a ``SupportedDensity``, which has the same methods.
 
         Examples
         --------
@@ -169,11 +173,11 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
         """
         check_is_fitted(self)
         seen = self._outcomes(y)
-        self.stretch_ = 1.0
-        density, z = metrics.on_latent_scale(self.predict_density(X), seen)
-        if not exact_rows(z).all():
+        if not exact_rows(seen).all():
             raise ValueError("y: recalibrate needs exact values, not windows; leave other rows out")
-        self.stretch_ = best_stretch(density, representative(z))
+        self.stretch_ = 1.0
+        density = self.predict_density(X)
+        self.stretch_ = best_stretch(*metrics.on_latent_scale(density, representative(seen)))
         return self
 
     def _header(self) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from ..prediction.guard import guarded
 from ..prediction.mixture import GaussianMixture
 from ..prediction.per_draw import DrawDensities
 from ..prediction.predict import predictive
+from ..prediction.rivals import one_normal
 from ..prediction.support import REAL, Support
 from ..prediction.supported import Density, SupportedDensity, moved
 from . import settings
@@ -32,7 +33,8 @@ from .outcomes import (
     taken,
     with_gaps,
 )
-from .supports import declared, exposure_place, learnt, log_exposure
+from .supports import check_within, declared, exposure_place, learnt, log_exposure
+from .units import Standardizer, Units
 
 COMBINATIONS = ("equal", "stacked")
 
@@ -221,6 +223,8 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
             ).astype(np.float64)
             seen = with_gaps(y.reshape(len(y), -1))
         check_observed(seen)
+        if hasattr(self, "seed_"):
+            check_within(self.support_, seen)
         return seen
 
     def _on_network_scale(self, x: np.ndarray, outcomes: Any) -> Any:
@@ -229,6 +233,15 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
         if place is None:
             return z
         return jax.tree.map(lambda a: a - log_exposure(x[:, place])[:, None], z)
+
+    def _learnt_units(self, x: np.ndarray, z: Any, units: Any) -> Units:
+        found = super()._learnt_units(x, z, units)
+        known = isinstance(z, Window) and np.isfinite(z.lower).any()
+        if self.support_.is_real or not known or not units:
+            return found
+        # Where z has no lower end, as of every count of 0, the ends say little of where it lies.
+        mean, sd = one_normal(z)
+        return replace(found, y=Standardizer((mean,), (sd,)))
 
     def _as_outcomes(self, density: GaussianMixture, rows: np.ndarray) -> Density:
         if self.support_.is_real:
@@ -283,7 +296,10 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
         self._begin(plan, x, values, windows_of(plan, y))
 
     def _density(self, x: np.ndarray) -> GaussianMixture:
-        return guarded(self._posterior_density(x), self.guard, self._y.astype(float).var(axis=0))
+        variance = self._y.astype(float).var(axis=0)
+        if not self.support_.is_real and self.standardize:
+            variance = np.ones(1)
+        return guarded(self._posterior_density(x), self.guard, variance)
 
     def _posterior_density(self, x: np.ndarray) -> GaussianMixture:
         plan, x = self.posterior_.plan, self._network_rows(x)

@@ -268,9 +268,13 @@ class PosteriorChains:
         Familiarity
             Log density of the inputs, and the probability of inputs that lie further out.
         """
-        x = self._rows(X)
+        x = self._network_rows(self._rows(X))
         x[:, len(self.units_.x.scale) :] = np.nan
         return familiarity(x, self._all_input_laws())
+
+    def _network_rows(self, rows: np.ndarray) -> np.ndarray:
+        """What of standardised rows the network is given."""
+        return rows
 
     def _draw_densities_at(self, x: np.ndarray) -> DrawDensities:
         return DrawDensities(

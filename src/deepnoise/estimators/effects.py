@@ -47,6 +47,9 @@ class Effect:
 def effects(model: Any, X: Any, level: float = 0.9) -> tuple[Effect, ...]:
     """Compute how the mean of y changes with each column, the other columns staying as they are.
 
+    Of outcomes with a support it is the mean of the z that the network predicts; an exposure, which
+    is no input of the network, has no effect on it.
+
     Numeric columns move over the middle 96 % of their training values.  At most 200 posterior
     draws are used.
 
@@ -81,7 +84,7 @@ def effects(model: Any, X: Any, level: float = 0.9) -> tuple[Effect, ...]:
         moved = np.repeat(encoded[None], len(values), axis=0)
         moved[:, :, j : j + width] = settings[:, None]
         x = model.units_.x.apply(moved.reshape(-1, encoded.shape[1]))
-        densities = thinned(model._draw_densities_at(x), DRAWS)
+        densities = thinned(model._draw_densities_at(model._network_rows(x)), DRAWS)
         densities.refuse_gaps("an effect")
         found.append(Effect(column.name, values, _curve(densities, model.paths, len(X), level)))
         j += width

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..prediction.mixture import GaussianMixture
+from ..prediction.supported import Density
 from .effects import POINTS, RANGE
 from .encode import is_frame
 
@@ -39,7 +39,7 @@ def partial_dependence(
     model: Any,
     X: Any,
     column: int | str,
-    of: str | float | Callable[[GaussianMixture], np.ndarray] = "mean",
+    of: str | float | Callable[[Density], np.ndarray] = "mean",
     values: Sequence | None = None,
 ) -> PartialDependence:
     """Compute how mean, spread or any quantile changes with one column, row by row.
@@ -92,11 +92,11 @@ def _place(columns: tuple, column: int | str) -> int:
     raise ValueError(f"column must be one of {', '.join(names)}, or its number; got {column!r}")
 
 
-def _reader(of: Any) -> Callable[[GaussianMixture], np.ndarray]:
+def _reader(of: Any) -> Callable[[Density], np.ndarray]:
     if callable(of):
         return of
     if isinstance(of, str) and of in ("mean", "sd"):
-        return GaussianMixture.mean if of == "mean" else lambda density: np.sqrt(density.var())
+        return lambda density: density.mean() if of == "mean" else np.sqrt(density.var())
     if isinstance(of, (float, int)) and 0 < of < 1:
         return lambda density: density.quantile(of)
     raise ValueError(f"of must be 'mean', 'sd', a level between 0 and 1 or a function; got {of!r}")

@@ -17,6 +17,7 @@ except ImportError as error:
 
 from ..prediction.mixture import GaussianMixture
 from ..prediction.mixture_components import Components
+from ..prediction.supported import Density, SupportedDensity
 from .bdeepnoise import BDeepNoiseRegressor
 
 ROWS = 256
@@ -27,7 +28,7 @@ class MixtureDistribution(BaseDistribution):
 
     Parameters
     ----------
-    density : GaussianMixture
+    density : GaussianMixture or SupportedDensity
         Its rows and outcomes are the rows and columns of the frame.
     index : pandas Index, optional
     columns : pandas Index, optional
@@ -85,7 +86,7 @@ class MixtureDistribution(BaseDistribution):
     def _energy_self(self):
         # CRPS(y) = E|Y - y| - E|Y - Y'| / 2, at any y
         centre = self._frame(self.density.mean())
-        at_centre = self._columns(centre, _distance) - self._columns(centre, GaussianMixture.crps)
+        at_centre = self._columns(centre, _distance) - self._columns(centre, _crps)
         return self._energy(2 * at_centre)
 
     def _energy_x(self, x):
@@ -183,8 +184,10 @@ def _with_text_names(X: Any) -> Any:
     return X.set_axis([str(name) for name in X.columns], axis=1)
 
 
-def _outcomes(density: GaussianMixture, chosen: np.ndarray) -> GaussianMixture:
+def _outcomes(density: Density, chosen: np.ndarray) -> Density:
     """The mixture of some outcomes."""
+    if isinstance(density, SupportedDensity):
+        return density
     read = partial(_read_outcomes, density.read, chosen)
     return GaussianMixture.from_blocks(density.n_rows, len(chosen), density.n_components, read)
 
@@ -194,7 +197,11 @@ def _read_outcomes(read: Any, chosen: np.ndarray, start: int, stop: int) -> Comp
     return Components(weights, means[..., chosen], covs[..., chosen[:, None], chosen])
 
 
-def _quantile(marginal: GaussianMixture, levels: np.ndarray) -> np.ndarray:
+def _crps(marginal: Density, y: np.ndarray) -> np.ndarray:
+    return marginal.crps(y)
+
+
+def _quantile(marginal: Density, levels: np.ndarray) -> np.ndarray:
     """A quantile a row: rows of the same level together."""
     found = np.empty(len(levels))
     for level in np.unique(levels):
@@ -203,8 +210,14 @@ def _quantile(marginal: GaussianMixture, levels: np.ndarray) -> np.ndarray:
     return found
 
 
-def _distance(marginal: GaussianMixture, y: np.ndarray) -> np.ndarray:
+def _distance_of_row(one: SupportedDensity, y: float) -> float:
+    return float(one.expect(lambda t: np.abs(t - y))[0])
+
+
+def _distance(marginal: Density, y: np.ndarray) -> np.ndarray:
     """E|Y - y| of every row: Σ_c w_c [z s (2 Φ(z) - 1) + 2 s φ(z)], z = (m_c - y) / s."""
+    if isinstance(marginal, SupportedDensity):
+        return np.array([_distance_of_row(marginal[n], float(value)) for n, value in enumerate(y)])
     found = []
     for start in range(0, len(y), ROWS):
         rows = slice(start, start + ROWS)

@@ -18,7 +18,8 @@ from .outcomes import survival
 class BDeepNoiseSurvival(BDeepNoiseRegressor):
     """Predict the density of a time to an event, from data in which some times are censored.
 
-    Parameters are those of :class:`BDeepNoiseRegressor`.  ``fit`` takes y as (time, event), as a
+    Parameters are those of :class:`BDeepNoiseRegressor` but ``support``, ``point_mass`` and
+    ``exposure``, which must be None.  ``fit`` takes y as (time, event), as a
     structured array of scikit-survival, or as a frame with one column of each.  The model is of
     log time: ``predict_density`` and the other methods of the regressor are in log time.  The
     methods below are in the unit of time itself.
@@ -33,6 +34,16 @@ class BDeepNoiseSurvival(BDeepNoiseRegressor):
     >>> model.fit(X, (np.minimum(time, 1.0), time <= 1.0)).predict_survival(X[:2], [0.5, 1.0]).shape
     (2, 2)
     """
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        given = {name: getattr(self, name) for name in ("support", "point_mass", "exposure")}
+        for name, value in given.items():
+            if value is not None:
+                raise ValueError(
+                    f"{name} is not for BDeepNoiseSurvival, as times lie above 0 already; "
+                    f"got {value!r}"
+                )
 
     def _outcomes(self, y: Any) -> Any:
         window = y if isinstance(y, Window) else survival(y)

@@ -13,7 +13,7 @@ from ..prediction.mixture_math import padded
 from ..prediction.per_draw import DrawDensities, as_float64
 from ..prediction.predict import component_means
 from ..prediction.stretch import stretched
-from ..prediction.supported import SupportedDensity
+from ..prediction.supported import SupportedDensity, point_masses
 from .outcome import Outcome, outcome_of
 
 DRAWS = 120
@@ -30,7 +30,7 @@ class Answer:
     ``pdf``, ``lower`` and ``upper`` are (S, G) on the grid; ``quantiles`` (S, 3) at 5, 50 and
     95 %; ``above`` (S, 3) is P(y >= c) and its 90 % credible interval, which has no width for a
     model without draws.  ``moments`` (S, 2) are mean and sd; None of times, whose own may be
-    infinite.
+    infinite.  ``masses`` are values with a probability of their own, and those (S,).
     """
 
     pdf: np.ndarray
@@ -39,6 +39,7 @@ class Answer:
     quantiles: np.ndarray
     above: np.ndarray
     moments: np.ndarray | None
+    masses: tuple[tuple[float, np.ndarray], ...] = ()
 
 
 class Engine:
@@ -110,6 +111,7 @@ def draw_answer(densities: DrawDensities, sds: np.ndarray, outcome: Outcome, c: 
         outcome.from_network(whole.quantile(QUANTILES)),
         np.stack([densities.average(above), *ends], axis=1),
         moments(whole, outcome),
+        tuple(point_masses(SupportedDensity(whole, outcome.support))),
     )
 
 

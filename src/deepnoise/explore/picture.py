@@ -19,7 +19,8 @@ def picture(answer: Answer, outcome: Outcome, c: float, target: str, width: floa
     width = round(min(max(width, NARROWEST), WIDEST))
     height = round(min(max(0.43 * width, 200), 360))
     grid, top = outcome.grid, 1.1 * tallest(answer)
-    plot = svg.panel((grid[0], grid[-1]), (0, top), width, height, left=MARGIN, top=12)
+    ends = [grid[0], grid[-1], *(point for point, _ in answer.masses)]
+    plot = svg.panel((min(ends), max(ends)), (0, top), width, height, left=MARGIN, top=12)
     parts = [svg.axes(plot, target, most=(max(width // TICK, 4), 0))]
     for s, name in enumerate(NAMES):
         style = f"scenario-{name.lower()}"
@@ -27,6 +28,9 @@ def picture(answer: Answer, outcome: Outcome, c: float, target: str, width: floa
             upper = np.minimum(answer.upper[s], top)
             parts.append(svg.area(plot, grid, answer.lower[s], upper, f"band {style}"))
         parts.append(svg.line(plot, grid, answer.pdf[s], f"curve {style}"))
+    parts += [
+        stem(plot, point, float(mass[s]), s) for point, mass in answer.masses for s in range(2)
+    ]
     parts.append(svg.upright(plot, c, "threshold"))
     at = float(plot.x(c))
     side, gap = ("end", -6) if at > width - LABEL else ("start", 6)
@@ -41,6 +45,13 @@ def picture(answer: Answer, outcome: Outcome, c: float, target: str, width: floa
         f"Scenario {name}: {sentence(answer, s, c, outcome.symbol)}" for s, name in enumerate(NAMES)
     )
     return svg.drawing("densities", title, parts, width, height)
+
+
+def stem(plot: svg.Panel, point: float, mass: float, s: int) -> Markup:
+    """A bar for a value with a probability of its own: the whole height is 100 %."""
+    at, ground = float(plot.x(point)) + 5 * s - 2, plot.y.start
+    top = ground + mass * (plot.y.stop - ground)
+    return svg.segment(at, ground, at, top, f"interval scenario-{NAMES[s].lower()}")
 
 
 def tallest(answer: Answer) -> float:
@@ -70,6 +81,8 @@ def facts(answer: Answer, s: int, c: float, symbol: str) -> list[tuple[str, str]
     low, median, high = (number(q, 3) for q in answer.quantiles[s])
     share, least, most = (percent(float(p)) for p in answer.above[s])
     lines = [("Median", median), ("90 % interval", f"{low} to {high}")]
+    for point, mass in answer.masses:
+        lines.append((f"P({symbol} = {number(point)})", percent(float(mass[s]))))
     lines.append((f"P({symbol} ≥ {number(c)})", share))
     if answer.lower is not None:
         lines.append(("90 % sure that it is", f"{least} to {most}"))

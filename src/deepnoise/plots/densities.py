@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..prediction.smooth import smoothed
-from ..prediction.supported import Density, grid_between
+from ..prediction.supported import Density, drawn_levels, grid_between, is_of_counts, point_masses
 from .style import (
     BLUE,
     INK,
@@ -29,6 +29,8 @@ MAX_RIDGES = 12
 FEW = 40
 # Overlaps the next ridge a little and hides none.
 HEIGHT = 1.3
+# Bars that overlap could not be told apart.
+BARS = 0.85
 BANDS = ((0.95, "#C6DCEC"), (0.8, "#8FBBD9"), (0.5, "#5296C4"))
 
 SEEN = {"s": 22, "color": RED, "edgecolor": "white", "lw": 0.6, "zorder": 5, "label": "observed"}
@@ -51,11 +53,12 @@ def ridge(
     """Densities of some rows, one above the other, with what was observed.
 
     Each is scaled to the same height: what counts is where and how wide it is.  Densities are
-    smoothed so far as moves no value of a cdf by more than 0.01.
+    smoothed so far as moves no value of a cdf by more than 0.01.  Counts are bars.  A value with a
+    probability of its own, such as 0, has a dark bar, as high as its row's curve for 100 %.
 
     Parameters
     ----------
-    density : Density
+    density : GaussianMixture or SupportedDensity
     y : array (N,), optional
         Observed outcomes of all rows.
     rows : list of int, optional
@@ -85,18 +88,21 @@ def ridge(
     seen = None if observed is None else observed[chosen]
     grid = _grid(few, seen, points)
     heights = few.pdf_grid(grid)
-    heights *= HEIGHT / heights.max(axis=1, keepdims=True)
+    heights *= (BARS if is_of_counts(few) else HEIGHT) / heights.max(axis=1, keepdims=True)
     dark = None if coverage is None else regions(few, coverage, region)
     size = (4.5, 0.9 + 0.32 * len(chosen))
     figure, (axis,) = canvas(ax, figsize, title, size)
+    draw = _bars if is_of_counts(few) else _ridge
     for i in reversed(range(len(chosen))):
-        _ridge(axis, i, grid, heights[i], () if dark is None else dark[i])
+        draw(axis, i, grid, heights[i], () if dark is None else dark[i])
+    for point, mass in point_masses(few):
+        _stems(axis, point, mass)
     if coverage is not None:
         axis.fill_between([], [], color=BLUE, alpha=0.6, lw=0, label=region_name(coverage, region))
     if seen is not None:
         axis.scatter(seen, np.arange(len(chosen)), **SEEN)
     legend_above([axis], ax is None)
-    axis.set(yticks=range(len(chosen)), yticklabels=names, xlabel=xlabel, xlim=grid[[0, -1]])
+    axis.set(yticks=range(len(chosen)), yticklabels=names, xlabel=xlabel, xlim=_ends(few, grid))
     axis.set_ylim(-0.35, len(chosen) - 1 + HEIGHT + 0.15)
     axis.tick_params(axis="y", length=0)
     axis.spines["left"].set_visible(False)
@@ -114,6 +120,33 @@ def _ridge(axis: Any, i: int, grid: np.ndarray, height: np.ndarray, dark: Any) -
     axis.plot(grid, i + height, color=BLUE, lw=0.9, zorder=-i)
 
 
+def _bars(axis: Any, i: int, grid: np.ndarray, height: np.ndarray, dark: Any) -> None:
+    """The same of counts: a bar for each."""
+    inside = np.zeros(len(grid), bool)
+    for low, high in dark:
+        inside |= (grid >= low) & (grid <= high)
+    width = 0.8 * np.diff(grid).min(initial=1.0)
+    for part, alpha in ((inside, 0.75), (~inside, 0.3)):
+        axis.bar(grid[part], height[part], width, i, color=BLUE, alpha=alpha, lw=0, zorder=-i)
+
+
+def _stems(axis: Any, point: float, mass: np.ndarray) -> None:
+    base = np.arange(len(mass))
+    label = f"probability of {point:g}"
+    look = {"color": INK, "lw": 2.4, "zorder": 3, "label": label, "capstyle": "butt"}
+    axis.vlines(np.full(len(mass), point), base, base + HEIGHT * mass, **look)
+
+
+def _ends(density: Density, grid: np.ndarray) -> tuple[float, float]:
+    """Ends of the axis, with room for bars."""
+    if is_of_counts(density):
+        return grid[0] - 0.6, grid[-1] + 0.6
+    points = [point for point, _ in point_masses(density)]
+    low, high = min([grid[0], *points]), max([grid[-1], *points])
+    margin = 0.02 * (high - low) if points else 0.0
+    return low - margin, high + margin
+
+
 @paper_style
 def fan(
     density: Density,
@@ -129,7 +162,7 @@ def fan(
 
     Parameters
     ----------
-    density : Density
+    density : GaussianMixture or SupportedDensity
     y : array (N,), optional
         Observed outcomes.
     order : array (N,), optional
@@ -213,7 +246,7 @@ def _labels(labels: Sequence[str] | None, chosen: np.ndarray, total: int) -> lis
 
 def _grid(density: Density, y: np.ndarray | None, points: int) -> np.ndarray:
     """Values of y that hold nearly all mass of all rows, and the observations."""
-    ends = density.quantile([0.002, 0.998])
+    ends = density.quantile(drawn_levels(density))
     low, high = ends[:, 0].min(), ends[:, 1].max()
     if y is not None:
         low, high = min(low, y.min()), max(high, y.max())

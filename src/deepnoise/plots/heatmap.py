@@ -9,7 +9,13 @@ from ..estimators.drawn import to_draw
 from ..estimators.table import take
 from ..prediction.per_draw import spaced
 from ..prediction.smooth import bandwidths, widened
-from ..prediction.supported import Density
+from ..prediction.supported import (
+    Density,
+    SupportedDensity,
+    grid_between,
+    is_of_counts,
+    point_masses,
+)
 from .style import (
     BLUE,
     INK,
@@ -30,6 +36,8 @@ if TYPE_CHECKING:
 MAX_DOTS = 1000
 # Places at which it is found out how much smoothing the densities need.
 SMOOTHED_AT = 12
+# Places at which point masses are drawn.
+SQUARES = 15
 MEDIANS, TYPICAL = "other columns at their medians", "others at medians or commonest values"
 
 
@@ -55,11 +63,12 @@ def density_heatmap(
     frequent values, if they are not numbers).  Rows do not lie on that slice, so they are moved
     there: drawn is y less E[y | x] of the row, plus E[y | x] of the slice at its value of the
     feature.  Axis and legend say so.  Densities are smoothed so far as moves no value of a cdf by
-    more than 0.01.
+    more than 0.01.  A value with a probability of its own, such as 0, has a row of squares, whose
+    areas are the probabilities.
 
     Parameters
     ----------
-    model : estimator or Density
+    model : estimator, GaussianMixture or SupportedDensity
         A fitted estimator, or densities of which row i belongs to ``x_grid[i]``.
     x_grid : array (G,)
         Increasing values of the feature.
@@ -97,12 +106,13 @@ def density_heatmap(
     levels = _levels(density, None if dots is None else dots[1], points)
     figure, (axis,) = canvas(ax, figsize, title, (4.8, 3.6))
     heights = smooth.pdf_grid(levels).T
-    _draw(figure, axis, grid, levels, heights)
+    _draw(figure, axis, grid, levels, heights, is_of_counts(smooth))
     _outline(axis, grid, smooth, coverage, region, (levels, heights))
+    _squares(axis, grid, smooth)
     if dots is not None:
         look = {"s": dot_size(len(dots[0])), "color": INK, "alpha": 0.75, "lw": 0, "zorder": 4}
         axis.scatter(*dots, label="rows, moved to this slice" if sliced else "data", **look)
-    axis.set(xlim=(grid if len(grid) > 1 else _edges(grid))[[0, -1]], ylim=levels[[0, -1]])
+    axis.set(xlim=(grid if len(grid) > 1 else _edges(grid))[[0, -1]], ylim=_ylim(smooth, levels))
     axis.set_ylabel(ylabel)
     name = xlabel or (feature if isinstance(feature, str) else f"feature {feature}")
     axis.set_xlabel(f"{name}\n({_slice_name(X, feature)})" if sliced else name)
@@ -150,7 +160,9 @@ def _density(model: Any, grid: np.ndarray, feature: int | str, X: Any) -> Any:
     if isinstance(model, Density):
         return model
     if not hasattr(model, "predict_density"):
-        raise TypeError(f"model must be an estimator or a Density; got {type(model).__name__}")
+        raise TypeError(
+            f"model must be an estimator or a GaussianMixture; got {type(model).__name__}"
+        )
     if X is None:
         if model.n_features_in_ > 1 or hasattr(model, "feature_names_in_"):
             raise ValueError("X must be given: rows whose medians hold the other features")
@@ -164,7 +176,14 @@ def _widths(density: Density, grid: np.ndarray) -> np.ndarray:
     return np.interp(grid, grid[some], bandwidths(density[some]))
 
 
-def _draw(figure: Any, axis: Any, grid: np.ndarray, levels: np.ndarray, heights: np.ndarray):
+def _draw(
+    figure: Any,
+    axis: Any,
+    grid: np.ndarray,
+    levels: np.ndarray,
+    heights: np.ndarray,
+    counts: bool,
+) -> None:
     from matplotlib.colors import PowerNorm
 
     # A spike somewhere must not leave the rest white.
@@ -172,7 +191,8 @@ def _draw(figure: Any, axis: Any, grid: np.ndarray, levels: np.ndarray, heights:
     norm = PowerNorm(0.6, vmin=0, vmax=top if top > 0 else None)
     style = {"rasterized": True, "cmap": "Blues", "norm": norm}
     mesh = axis.pcolormesh(_edges(grid), _edges(levels), heights, **style)
-    bar = figure.colorbar(mesh, ax=axis, label="density", extend="max", aspect=30, pad=0.02)
+    label = "probability" if counts else "density"
+    bar = figure.colorbar(mesh, ax=axis, label=label, extend="max", aspect=30, pad=0.02)
     bar.outline.set_visible(False)
     bar.ax.tick_params(labelsize=7, length=2, width=0.7)
 
@@ -199,7 +219,7 @@ def _outline(
         return
     look = {"color": BLUE, "lw": 0.9, "ls": (0, (4, 2))}
     found, label = regions(density, coverage, region), region_name(coverage, region)
-    if region == "central" or len(grid) == 1:
+    if region == "central" or len(grid) == 1 or isinstance(density, SupportedDensity):
         ends = np.array([(pieces.min(), pieces.max()) for pieces in found])
         axis.plot(grid, ends[:, 0], label=label, **look, **mark)
         axis.plot(grid, ends[:, 1], **look, **mark)
@@ -209,6 +229,23 @@ def _outline(
     edge = [np.interp(p, levels, column).mean() for p, column in zip(found, heights.T, strict=True)]
     axis.contour(grid, levels, heights / edge, [1.0], colors=BLUE, linewidths=0.9)
     axis.plot([], [], label=label, color=BLUE, lw=0.9)
+
+
+def _squares(axis: Any, grid: np.ndarray, density: Density) -> None:
+    some = spaced(len(grid), SQUARES)
+    for point, mass in point_masses(density):
+        label = f"probability of {point:g}, by area"
+        at = np.full(len(some), point)
+        axis.scatter(grid[some], at, 60 * mass[some], RED, marker="s", lw=0, label=label, zorder=5)
+
+
+def _ylim(density: Density, levels: np.ndarray) -> tuple[float, float]:
+    if is_of_counts(density):
+        return levels[0] - 0.5, levels[-1] + 0.5
+    points = [point for point, _ in point_masses(density)]
+    low, high = min([levels[0], *points]), max([levels[-1], *points])
+    margin = 0.03 * (high - low) if points else 0.0
+    return low - margin, high + margin
 
 
 def _dots(
@@ -226,9 +263,20 @@ def _dots(
         table = np.asarray(few, dtype=float)
         x = table if table.ndim == 1 else table[:, _column_number(feature, table.shape[1])]
     if sliced:
-        own, there = (model.predict_density(rows).mean() for rows in (few, profile(X, feature, x)))
-        seen = seen - own + there
+        pair = (model.predict_density(rows) for rows in (few, profile(X, feature, x)))
+        seen = _moved_dots(seen, *pair)
     return (x, seen), sliced
+
+
+def _moved_dots(y: np.ndarray, own: Density, there: Density) -> np.ndarray:
+    """y less its mean, plus that of the slice; on the scale of z where y has a support."""
+    if not (isinstance(own, SupportedDensity) and isinstance(there, SupportedDensity)):
+        return y - own.mean() + there.mean()
+    support = own.support
+    middle = np.log(y + 0.5) if support.discrete else support.least(y)
+    with np.errstate(invalid="ignore"):
+        moved = support.value(middle - own.latent.mean() + there.latent.mean())
+    return np.where(np.isin(y, support.points), y, moved)
 
 
 def _column_number(feature: int | str, columns: int) -> int:
@@ -261,4 +309,4 @@ def _levels(density: Density, y: np.ndarray | None, points: int) -> np.ndarray:
     if y is not None:
         low, high = min(low, y.min()), max(high, y.max())
     margin = 0.04 * (high - low)
-    return np.linspace(low - margin, high + margin, points)
+    return grid_between(density, low - margin, high + margin, points)

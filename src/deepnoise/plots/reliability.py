@@ -45,7 +45,7 @@ def calibration(
 
     Parameters
     ----------
-    density : Density
+    density : GaussianMixture or SupportedDensity
     y : array (N,)
         Observed outcomes.
     bins : int, optional
@@ -84,7 +84,7 @@ def sharpness(
 
     Parameters
     ----------
-    density : Density
+    density : GaussianMixture or SupportedDensity
     y : array (N,)
         Observed outcomes.
     coverage : float

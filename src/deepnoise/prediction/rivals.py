@@ -33,6 +33,13 @@ def one_density(y: np.ndarray | Window, rows: int) -> GaussianMixture:
     return GaussianMixture.of(means, (sd * best.sds)[None, :, None, None] ** 2, best.weights[None])
 
 
+def one_normal(y: Window) -> tuple[float, float]:
+    """Mean and standard deviation of the normal that makes the windows of one outcome likeliest."""
+    low, high, mean, sd = _standard(y)
+    best = _mixture(low, high, 1)
+    return mean + sd * float(best.means[0]), sd * float(best.sds[0])
+
+
 def straight_line(x: np.ndarray, y: np.ndarray | Window, new: np.ndarray) -> GaussianMixture:
     """N(ridge line at the rows of ``new``, residual variance); the penalty by cross-validation.
 

@@ -3,7 +3,8 @@
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from .metrics import nll
+from ..model.outcome import Window
+from .metrics import nll_seen
 from .mixture import GaussianMixture
 from .mixture_components import Components
 
@@ -24,12 +25,12 @@ def stretched(density: GaussianMixture, factor: float) -> GaussianMixture:
     )
 
 
-def best_stretch(density: GaussianMixture, y: np.ndarray) -> float:
+def best_stretch(density: GaussianMixture, y: np.ndarray | Window) -> float:
     """The factor, at most LARGEST and at least its inverse, with the least NLL of y."""
     weights, means, covs = density.components()
     stored = GaussianMixture.of(means, covs, weights)
     ends = (-np.log(LARGEST), np.log(LARGEST))
     found = minimize_scalar(
-        lambda log: nll(stretched(stored, np.exp(log)), y), bounds=ends, method="bounded"
+        lambda log: nll_seen(stretched(stored, np.exp(log)), y), bounds=ends, method="bounded"
     )
     return float(np.exp(found.x))

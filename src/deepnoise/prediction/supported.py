@@ -7,18 +7,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from . import mixture_math as kernels
 from .mixture import GaussianMixture
-from .mixture_components import Components, check_coverage
+from .mixture_components import Components, check_coverage, per_row
 from .mixture_html import mixture_html
 from .support import Support
+from .supported_math import BEYOND, heaviest, joined, legendre, levels_within, tail_levels
 
-# Of the mass of a row, what may lie beyond the values that sums and integrals visit.
-BEYOND = 1e-7
-# Values of a count that are visited one by one.
-MOST_COUNTS = 1024
-# Nodes in each of the stretches into which a density is divided.
-NODES, STRETCHES = 8, 24
-CELLS = 2000
+# Counts that are visited one by one; what lies beyond is integrated.
+MOST_COUNTS = 256
+# Cells in which highest-density regions are made up.
+STRETCHES, CELLS = 50, 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,15 +78,12 @@ class SupportedDensity:
 
     def log_prob(self, y: ArrayLike) -> np.ndarray:
         """Return the log density, or log probability, of each row at its own y, (N,)."""
-        y = self._per_row(y)
+        y = self._per_row(y, "y")
         low, high = self.support.least(y), self.support.most(y)
-        smooth = low == high
-        inside = np.isfinite(low) | np.isfinite(high)
-        at = np.where(smooth & inside, low, 0.0)
-        heights = self.latent.log_prob(at) + self.support.log_slope(y)
-        wide = ~smooth
-        mass = self.latent.log_mass(np.where(wide, low, -np.inf), np.where(wide, high, np.inf))
-        return np.where(wide, mass, np.where(inside, heights, -np.inf))
+        smooth, flat = (low == high) & np.isfinite(low), low < high
+        heights = self.latent.log_prob(np.where(smooth, low, 0.0)) + self.support.log_slope(y)
+        mass = self.latent.log_mass(np.where(flat, low, -np.inf), np.where(flat, high, np.inf))
+        return np.where(flat, mass, np.where(smooth, heights, -np.inf))
 
     def pdf(self, y: ArrayLike) -> np.ndarray:
         """Return the exponential of :meth:`log_prob`, (N,)."""
@@ -102,27 +98,27 @@ class SupportedDensity:
         """Return the density, or probability, of every row at every point of a grid, (N, G)."""
         y = np.asarray(grid, float).ravel()
         low, high = self.support.least(y), self.support.most(y)
-        smooth = (low == high) & np.isfinite(low)
+        smooth, flat = (low == high) & np.isfinite(low), low < high
         found = np.zeros((len(self), len(y)))
         if smooth.any():
             heights = self.latent.pdf_grid(low[smooth])
             found[:, smooth] = heights * np.exp(self.support.log_slope(y[smooth]))
-        if (wide := low < high).any():
-            cdf = self.latent.cdf_grid
-            found[:, wide] = cdf(high[wide]) - cdf(low[wide])
+        if flat.any():
+            found[:, flat] = self.latent.cdf_grid(high[flat]) - self.latent.cdf_grid(low[flat])
         return found
 
     def cdf(self, y: ArrayLike) -> np.ndarray:
         """Return P(Y <= y) of each row at its own y, (N,)."""
-        return self.latent.cdf(self.support.most(self._per_row(y)))
+        return self.latent.cdf(self.support.most(self._per_row(y, "y")))
 
     def cdf_grid(self, grid: ArrayLike) -> np.ndarray:
         """Return P(Y <= g) of every row at every point g of a grid, (N, G)."""
-        return self.latent.cdf_grid(self.support.most(grid))
+        return self.latent.cdf_grid(self.support.most(np.ravel(grid)))
 
     def probability_above(self, threshold: ArrayLike) -> np.ndarray:
         """Return P(Y >= threshold) of each row, (N,)."""
-        return self.latent.probability_above(self.support.least(self._per_row(threshold)))
+        cut = self.support.least(self._per_row(threshold, "threshold"))
+        return self.latent.probability_above(cut)
 
     def probability_above_grid(self, grid: ArrayLike) -> np.ndarray:
         """Return P(Y >= g) of every row at every point g of a grid, (N, G)."""
@@ -130,19 +126,18 @@ class SupportedDensity:
 
     def probability_at(self, value: float) -> np.ndarray:
         """Return P(Y = value) of each row, (N,): zero where the outcome is continuous."""
-        low, high = (float(end(value)) for end in (self.support.least, self.support.most))
-        if not low < high:
-            return np.zeros(len(self))
-        return self.latent.probability_between(low, high)
+        return self.probability_between(value, value)
 
     def log_mass(self, low: ArrayLike, high: ArrayLike) -> np.ndarray:
         """Return log P(low <= Y <= high), (N,)."""
-        low, high = self._per_row(low), self._per_row(high)
+        low, high = self._per_row(low, "low"), self._per_row(high, "high")
         if (low > high).any():
             raise ValueError("low must not exceed high")
-        ends = self.support.least(low), self.support.most(high)
-        # Between two neighbouring counts there is none: the ends cross.
-        return np.where(ends[0] > ends[1], -np.inf, self.latent.log_mass(*_in_order(*ends)))
+        start, stop = self.support.least(low), self.support.most(high)
+        # Between two neighbouring counts there is none, and the ends meet or cross.
+        some = start < stop
+        mass = self.latent.log_mass(np.where(some, start, -np.inf), np.where(some, stop, np.inf))
+        return np.where(some, mass, -np.inf)
 
     def probability_between(self, low: ArrayLike, high: ArrayLike) -> np.ndarray:
         """Return P(low <= Y <= high) of each row, (N,)."""
@@ -163,16 +158,23 @@ class SupportedDensity:
     def expect(self, loss: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """Return the expected loss E[loss(Y)] of each row, (N,).
 
-        Counts are summed one by one up to 1,024 of them, and what lies beyond counts as the last.
+        Counts up to 256 are summed one by one, larger ones integrated to about 0.001 of their
+        share.  Other outcomes are integrated as :meth:`GaussianMixture.expect` does, with the same
+        accuracy: an end of a point mass is a kink, which a single normal component sees to half a
+        percent and many average out.
         """
+        value = self.support.value
         if not self.support.discrete:
-            return self.latent.expect(lambda z: loss(self.support.value(z)))
+            return self.latent.expect(lambda z: loss(value(z)))
         counts = self._counts()
-        if counts is None:
-            return self.latent.expect(lambda z: loss(self.support.value(z)))
-        below = self.latent.cdf_grid(self.support.most(counts[:-1]))
-        mass = np.diff(below, prepend=0.0, append=1.0, axis=1)
-        return mass @ np.asarray(loss(counts), float)
+        edges = np.append(-np.inf, self.support.most(counts))
+        found = np.diff(self.latent.cdf_grid(edges), axis=1) @ np.asarray(loss(counts), float)
+        if len(counts) < MOST_COUNTS:
+            return found
+        ends = np.maximum(self.latent.quantile(levels_within()), edges[-1])
+        at, width = legendre(ends)
+        heights = self.latent._along(kernels.density, at)
+        return found + np.sum(width * heights * np.asarray(loss(value(at)), float), axis=1)
 
     def mean(self) -> np.ndarray:
         """Return the mean of each row, (N,)."""
@@ -183,41 +185,35 @@ class SupportedDensity:
         return np.maximum(self.expect(np.square) - self.mean() ** 2, 0.0)
 
     def tail_mean(self, level: float, side: str = "upper") -> np.ndarray:
-        """Return the mean beyond a quantile of each row, (N,): the expected shortfall."""
+        """Return the mean beyond a quantile of each row, (N,): the expected shortfall.
+
+        Where the quantile has a point mass, only the part of it beyond the level counts.
+        """
         if side not in ("upper", "lower"):
             raise ValueError(f"side must be 'upper' or 'lower'; got {side!r}")
         if not 0 < level < 1:
             raise ValueError(f"level must be between 0 and 1; got {level}")
-        first, last = (level, 1.0) if side == "upper" else (0.0, level)
-        nodes, weights = _legendre(first, last, 64)
-        return self.quantile(nodes) @ weights / (last - first)
+        cut = self.quantile(level)
+        levels, upper = tail_levels(level, side), side == "upper"
+        at, width, beyond = self._along(levels, cut, upper)
+        here = (at >= cut[:, None]) if upper else (at < cut[:, None])
+        excess = np.sum(np.where(here, width * beyond, 0.0), axis=1)
+        return cut + excess / (1 - level) if upper else cut - excess / level
 
     def crps(self, y: ArrayLike) -> np.ndarray:
         """Return the continuous ranked probability score of each row at its own y, (N,).
 
         It is the integral of (F(t) - 1{t >= y})², by quadrature: good to about 0.001 of it.
         """
-        y = self._per_row(y)
-        counts = self._counts(y) if self.support.discrete else None
-        if counts is not None:
-            below = self.latent.cdf_grid(self.support.most(counts))
-            return np.sum((below - (counts >= y[:, None])) ** 2, axis=1)
-        return np.array([self._crps_row(n, float(value)) for n, value in enumerate(y)])
-
-    def _crps_row(self, row: int, y: float) -> float:
-        density = self[row]
-        levels = np.concatenate([[BEYOND], np.linspace(0, 1, STRETCHES)[1:-1], [1 - BEYOND]])
-        ends = density.quantile(levels)[0]
-        ends = np.unique(np.append(ends, [y, *self.support.points]))
-        ends = ends[(ends >= self.support.low) & (ends <= self.support.high)]
-        nodes, weights = np.polynomial.legendre.leggauss(NODES)
-        half = np.diff(ends)[:, None] / 2
-        at = ((ends[1:] + ends[:-1])[:, None] / 2 + half * nodes).ravel()
-        off = density.cdf_grid(at)[0] - (at >= y)
-        return float(np.sum(off**2 * (half * weights).ravel()))
+        y = self._per_row(y, "y")
+        at, width, below = self._along(levels_within(), y, above=False)
+        # The share of each place that lies below y: of a count's unit step it can be a part.
+        step = y[:, None] - at
+        share = np.clip(step, 0.0, 1.0) if self.support.discrete else (step > 0).astype(float)
+        return np.sum(width * (share * below**2 + (1 - share) * (1 - below) ** 2), axis=1)
 
     def hdi(self, coverage: float) -> list:
-        """Return the highest-density region of each row, met to 0.001 where y is continuous.
+        """Return the highest-density region of each row, met to 0.002 where y is continuous.
 
         Values with a point mass between other values come first, whatever their mass.
 
@@ -227,50 +223,107 @@ class SupportedDensity:
             Ends of k disjoint intervals in order; both ends are equal for a single value.
         """
         check_coverage(coverage, most=np.nextafter(1.0, 0.0))
-        return [self._hdi_row(n, coverage) for n in range(len(self))]
-
-    def _hdi_row(self, row: int, coverage: float) -> np.ndarray:
-        density = self[row]
-        counts = density._counts() if self.support.discrete else None
-        if counts is not None:
-            mass = density.pdf_grid(counts)[0]
-            chosen = _heaviest(mass, mass, coverage)
-            return _joined(counts[chosen], counts[chosen], apart=1.0)
-        edges = density.quantile(np.linspace(BEYOND, 1 - BEYOND, CELLS + 1))[0]
-        mass, width = np.full(CELLS, 1 / CELLS), np.diff(edges)
+        counts = self._counts() if self.support.discrete else np.empty(0)
+        if 0 < len(counts) < MOST_COUNTS:
+            rows = self.pdf_grid(counts)
+            chosen = [heaviest(mass, mass, coverage) for mass in rows]
+            return [joined(counts[one], counts[one], apart=1.0) for one in chosen]
+        edges, mass = self._cells()
+        # Counts are many here: as if they were continuous.
+        ends = np.exp(edges) if self.support.discrete else self.support.value(edges)
+        width = np.diff(ends, axis=1)
         height = np.where(width > 0, mass / np.where(width > 0, width, 1.0), np.inf)
-        chosen = _heaviest(mass, height, coverage)
-        return _joined(edges[:-1][chosen], edges[1:][chosen], apart=0.0)
+        chosen = [heaviest(m, h, coverage) for m, h in zip(mass, height, strict=True)]
+        pairs = zip(ends, chosen, strict=True)
+        regions = [joined(row[:-1][one], row[1:][one], apart=0.0) for row, one in pairs]
+        return [np.floor(region) for region in regions] if self.support.discrete else regions
 
     def cdf_distance(self, other: "SupportedDensity") -> np.ndarray:
         """Return a bound of how far the cdf of each row is from another's, (N,)."""
-        if other.support != self.support:
+        if getattr(other, "support", None) != self.support:
             raise ValueError("other must have the same support")
         return self.latent.cdf_distance(other.latent)
 
-    def _counts(self, *also: np.ndarray) -> np.ndarray | None:
-        """0, 1, ... up to where hardly any mass is left; None if these are too many."""
-        last = max(self.quantile(1 - BEYOND).max(), *(values.max() for values in also), 0.0)
-        return np.arange(last + 1) if last < MOST_COUNTS else None
+    def _along(
+        self, levels: np.ndarray, y: np.ndarray, above: bool
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Values to integrate over, their weights, and P(Y <= value) or P(Y > value); (N, J) each.
 
-    def _per_row(self, values: ArrayLike) -> np.ndarray:
-        values = np.asarray(values, float)
-        if values.ndim == 2 and values.shape[1] == 1:
-            values = values[:, 0]
-        return np.broadcast_to(values, (len(self),))
+        They fall in stretches between quantiles, ``y`` and point masses, so F is smooth in each.
+        """
+        ends = [self.quantile(levels), y[:, None]]
+        ends.append(np.broadcast_to(self.support.points, (len(y), len(self.support.points))))
+        edges = np.sort(np.concatenate(ends, axis=1), axis=1)
+        if self.support.discrete:
+            counts = self._counts(int(y.max(initial=0.0)))
+            at, width = legendre(np.maximum(edges, counts[-1] + 1))
+            at = np.append(np.tile(counts, (len(y), 1)), at, axis=1)
+            width = np.append(np.ones((len(y), len(counts))), width, axis=1)
+        else:
+            at, width = legendre(np.clip(edges, self.support.low, self.support.high))
+        kernel = kernels.survival if above else kernels.cdf
+        return at, width, self.latent._along(kernel, self.support.most(at))
+
+    def _cells(self) -> tuple[np.ndarray, np.ndarray]:
+        """Edges (N, J + 1) in z of cells of little mass (N, J); flats of g are cells of their own.
+
+        Between quantiles, where cells are narrow, and flats, which are no place for an edge.
+        """
+        rough = self.latent.quantile(levels_within(STRETCHES))
+        share = np.arange(CELLS) / CELLS
+        fine = (rough[:, :-1, None] + np.diff(rough, axis=1)[..., None] * share).reshape(
+            len(rough), -1
+        )
+        points = np.array(self.support.points)
+        flats = np.stack([self.support.least(points), self.support.most(points)]).ravel()
+        flats = np.broadcast_to(flats[np.isfinite(flats)], (len(rough), np.isfinite(flats).sum()))
+        edges = np.sort(np.concatenate([fine, rough[:, -1:], flats], axis=1), axis=1)
+        return edges, np.diff(self.latent._along(kernels.cdf, edges), axis=1)
+
+    def _counts(self, least: int = 0) -> np.ndarray:
+        """0, 1, ... up to where hardly any mass is left, at most 256 of them."""
+        last = max(float(self.quantile(1 - BEYOND).max()), least)
+        return np.arange(min(last + 1, MOST_COUNTS))
+
+    def _per_row(self, values: ArrayLike, name: str) -> np.ndarray:
+        return per_row(values, name, len(self), 1)[:, 0]
 
 
 Density = GaussianMixture | SupportedDensity
 
 
 def grid_between(density: Density, low: float, high: float, points: int) -> np.ndarray:
-    """Values of y on which to draw a density: evenly spaced, or whole numbers of counts."""
+    """Values of y on which to draw a curve: evenly spaced, none of a point mass; or whole numbers.
+
+    Whole numbers, for counts, may skip some if there are more than ``points``.
+    """
     grid = np.linspace(low, high, points)
     if not isinstance(density, SupportedDensity):
         return grid
-    if density.support.discrete:
-        return np.unique(np.round(np.maximum(grid, 0.0)))
-    return grid[(grid >= density.support.low) & (grid <= density.support.high)]
+    support = density.support
+    if support.discrete:
+        return np.unique(np.round(np.linspace(max(low, 0.0), max(high, 1.0), points)))
+    grid = np.linspace(max(low, support.low), min(high, support.high), points)
+    inside = (grid > support.low) & (grid < support.high) & ~np.isin(grid, support.points)
+    return grid[inside]
+
+
+def drawn_levels(density: Density) -> tuple[float, float]:
+    """Levels between whose quantiles a density is drawn; the long tail of a logarithm is cut."""
+    cut = isinstance(density, SupportedDensity) and density.support.kind in ("positive", "counts")
+    return 0.002, 0.97 if cut else 0.998
+
+
+def point_masses(density: Density) -> list[tuple[float, np.ndarray]]:
+    """Values with a mass of their own and that mass (N,), where a curve is drawn beside them."""
+    if not isinstance(density, SupportedDensity) or density.support.discrete:
+        return []
+    return [(point, density.probability_at(point)) for point in density.support.points]
+
+
+def is_of_counts(density: Density) -> bool:
+    """Whether bars show it better than a curve."""
+    return isinstance(density, SupportedDensity) and density.support.discrete
 
 
 def moved(density: GaussianMixture, shifts: np.ndarray) -> GaussianMixture:
@@ -281,26 +334,3 @@ def moved(density: GaussianMixture, shifts: np.ndarray) -> GaussianMixture:
         return Components(inner.weights, inner.means + shifts[start:stop, None, None], inner.covs)
 
     return GaussianMixture.from_blocks(len(density), 1, density.n_components, read)
-
-
-def _in_order(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return low, np.maximum(low, high)
-
-
-def _legendre(low: float, high: float, nodes: int) -> tuple[np.ndarray, np.ndarray]:
-    at, weights = np.polynomial.legendre.leggauss(nodes)
-    return (low + high) / 2 + (high - low) / 2 * at, (high - low) / 2 * weights
-
-
-def _heaviest(mass: np.ndarray, height: np.ndarray, coverage: float) -> np.ndarray:
-    """Places, in order, of the highest cells that hold the coverage together."""
-    order = np.argsort(-height, kind="stable")
-    needed = int(np.searchsorted(np.cumsum(mass[order]), coverage * mass.sum() - 1e-12)) + 1
-    return np.sort(order[:needed])
-
-
-def _joined(low: np.ndarray, high: np.ndarray, apart: float) -> np.ndarray:
-    """Neighbours, at most ``apart`` from each other, as one interval; (k, 2)."""
-    new = np.append(True, low[1:] - high[:-1] > apart + 1e-12)
-    last = np.append(new[1:], True)
-    return np.column_stack([low[new], high[last]])

@@ -55,7 +55,11 @@ def above(case: Case) -> tuple[Above, ...]:
 
 def usual(case: Case) -> float:
     """A round number near the upper quartile of the training outcomes, or of the medians."""
-    if keeps_rows(case.model) and not isinstance(case.density, SupportedDensity):
+    if isinstance(case.density, SupportedDensity):
+        # Many medians may be 0, which all outcomes reach.
+        seen = case.density.mean()
+        seen = np.ceil(seen) if case.density.support.discrete else seen
+    elif keeps_rows(case.model):
         seen = representative(training_rows(case.model)[1])
     else:
         seen = case.density.quantile(0.5)

@@ -9,7 +9,7 @@ from ..estimators.drawn import to_draw
 from ..estimators.table import take
 from ..prediction.credible import Band
 from ..prediction.smooth import bandwidths, widened
-from ..prediction.supported import Density, grid_between
+from ..prediction.supported import Density, drawn_levels, grid_between, is_of_counts, point_masses
 from . import svg
 from .case import Case
 from .words import capitalized, number, percent
@@ -41,6 +41,7 @@ def shown_rows(case: Case) -> tuple[Shown, ...]:
     grid = common_grid(case, few)
     heights = 1 - few.cdf_grid(np.log(grid)) if case.log else few.pdf_grid(grid)
     band = credible(case, grid, widths)
+    masses = point_masses(few)
     top = 1.08 * tallest(heights, band)
     quantiles = case.out(exact.quantile([0.05, 0.5, 0.95]))
     shown = []
@@ -48,11 +49,16 @@ def shown_rows(case: Case) -> tuple[Shown, ...]:
         around = None if band is None else (band.lower[i], np.minimum(band.upper[i], top))
         words = reading(case, int(place), quantiles[i])
         plot = svg.panel(
-            (grid[0], grid[-1]), (0, top), WIDTH, HEIGHT, left=52 if case.log else 14, top=10
+            across(few, grid), (0, top), WIDTH, HEIGHT, left=52 if case.log else 14, top=10
         )
         parts = [svg.axes(plot, case.target, most=(6, 3 if case.log else 0))]
-        parts += curve(plot, grid, heights[i], around, quantiles[i])
+        draw = counts if is_of_counts(few) else curve
+        parts += draw(plot, grid, heights[i], around, quantiles[i])
+        parts += [stem(plot, point, float(mass[i])) for point, mass in masses]
         parts += [] if case.seen is None else mark(case, int(place), plot)
+        words += "".join(
+            f" Exactly {number(point)}: {percent(float(mass[i]))}." for point, mass in masses
+        )
         what = f"Probability of more {case.target}" if case.log else f"Density of {case.target}"
         title = f"{what}, {case.called(place)}. {words}"
         drawn = svg.drawing(f"row-{case.rows[place]}", title, parts, WIDTH, HEIGHT)
@@ -90,7 +96,8 @@ def common_grid(case: Case, density: Density) -> np.ndarray:
 
 def ends(case: Case, density: Density) -> tuple[float, float]:
     """Between which nearly all mass of all rows lies; late times are few and far, and cut."""
-    found = case.out(density.quantile([0.002, 0.95 if case.log else 0.998]))
+    low, high = drawn_levels(density)
+    found = case.out(density.quantile([low, 0.95 if case.log else high]))
     return float(found[:, 0].min()), float(found[:, 1].max())
 
 
@@ -120,6 +127,42 @@ def curve(plot: svg.Panel, grid, height, band, quantiles) -> list[Markup]:
     if inside.sum() > 1:
         parts.append(svg.area(plot, grid[inside], 0, height[inside], "mass"))
     return [*parts, svg.line(plot, grid, height, "curve")]
+
+
+def across(density: Density, grid: np.ndarray) -> tuple[float, float]:
+    """Ends of the axis: room for bars of counts and for point masses."""
+    if is_of_counts(density):
+        return grid[0] - 0.6, grid[-1] + 0.6
+    points = [point for point, _ in point_masses(density)]
+    low, high = min([grid[0], *points]), max([grid[-1], *points])
+    margin = 0.02 * (high - low) if points else 0.0
+    return low - margin, high + margin
+
+
+def counts(plot: svg.Panel, grid, height, band, quantiles) -> list[Markup]:
+    """A bar for each count, darker inside the interval, and a whisker for the band."""
+    inside = (grid >= quantiles[0]) & (grid <= quantiles[2])
+    half, ground, parts = 0.4 * np.diff(grid).min(initial=1.0), float(plot.y(0)), []
+    for k, (value, top) in enumerate(zip(grid, height, strict=True)):
+        left, right, y = (
+            float(plot.x(value - half)),
+            float(plot.x(value + half)),
+            float(plot.y(top)),
+        )
+        style = "bar" if inside[k] else "bar noise"
+        hint = f"{number(value)}: {percent(float(top))}"
+        parts.append(svg.box(left, y, right - left, ground - y, style, hint))
+        if band is not None:
+            at, low, high = (left + right) / 2, *map(float, plot.y([band[0][k], band[1][k]]))
+            parts.append(svg.segment(at, low, at, high, "whisker"))
+    return parts
+
+
+def stem(plot: svg.Panel, point: float, mass: float) -> Markup:
+    """A bar for a value with a probability of its own: the whole height is 100 %."""
+    at, ground = float(plot.x(point)), plot.y.start
+    top = ground + mass * (plot.y.stop - ground)
+    return svg.box(at - 3, top, 6, ground - top, "bar", f"{number(point)}: {percent(mass)}")
 
 
 def mark(case: Case, place: int, plot: svg.Panel) -> list[Markup]:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ..plots.style import BLUE, GREEN, GREY, INK, ORANGE, RED, new_figure, paper_style
-from ..prediction.mixture import GaussianMixture
+from ..prediction.supported import Density
 from .neuro_fit import WITH, WITHOUT, SplitFit
 from .neuro_floor import Floor
 from .neuro_scores import interval_rows
@@ -65,7 +65,7 @@ def _panel(
     crosses.set_path_effects([withStroke(linewidth=3.6, foreground=INK)])
 
 
-def _grid(few: dict[str, GaussianMixture], y: np.ndarray) -> np.ndarray:
+def _grid(few: dict[str, Density], y: np.ndarray) -> np.ndarray:
     ends = np.concatenate([density.quantile([0.001, 0.999]).ravel() for density in few.values()])
     low, high = min(ends.min(), y.min()), max(ends.max(), y.max())
     return np.linspace(low, high, 400)

@@ -12,7 +12,7 @@ from ..datasets.neuro import NeuroTable
 from ..estimators.bdeepnoise import BDeepNoiseRegressor
 from ..estimators.encode import TableEncoder
 from ..prediction.influence import Influence
-from ..prediction.mixture import GaussianMixture
+from ..prediction.supported import Density
 from .neuro_opponents import OPPONENTS, Task
 
 WITH, WITHOUT = "B-DeepNoise", "B-DeepNoise without images"
@@ -55,7 +55,7 @@ class SplitFit:
     test: np.ndarray
     y: np.ndarray
     units: np.ndarray
-    densities: dict[str, GaussianMixture]
+    densities: dict[str, Density]
     models: dict[str, BDeepNoiseRegressor]
     influence: Influence
     ridge_weights: pd.Series | None
@@ -112,14 +112,14 @@ def _fit_split(
         X = features(table, train, images=name == WITH)
         say(f"fitting {name} to {X.shape[1]} features")
         models[name] = fit_model(X.iloc[train], y[train], plan, seed, progress)
-        densities[name] = in_memory(models[name].predict_density(X.iloc[test]))
+        densities[name] = models[name].predict_density(X.iloc[test]).stored()
     X = features(table, train, images=True)
     groups = None if table.groups is None else table.groups.to_numpy()[train]
     task = Task(X.iloc[train], y[train], X.iloc[test], seed, models[WITH].hidden, groups)
     for name in plan.opponents:
         say(f"fitting {name}")
         rival = OPPONENTS[name](task)
-        densities[name] = in_memory(rival.density)
+        densities[name] = rival.density.stored()
         weights = rival.weights if rival.weights is not None else weights
     influence = models[WITH].influence(X.iloc[test], level=CREDIBLE)
     units = table.outcome.index.to_numpy() if table.groups is None else table.groups.to_numpy()
@@ -172,9 +172,3 @@ def filled(covariates: pd.DataFrame, train: np.ndarray) -> pd.DataFrame:
         if gone.any():
             columns[f"{name} missing"] = gone.astype(float)
     return pd.DataFrame(columns, index=covariates.index)
-
-
-def in_memory(density: GaussianMixture) -> GaussianMixture:
-    """The same mixture, its components computed once."""
-    parts = density.components()
-    return GaussianMixture.of(parts.means, parts.covs, parts.weights)

@@ -20,6 +20,7 @@ from sklearn.preprocessing import StandardScaler
 
 from ..estimators.ensemble import DeepEnsembleRegressor
 from ..prediction.mixture import GaussianMixture
+from ..prediction.supported import Density
 
 PENALTIES = np.logspace(-2, 5, 22)
 TREES = 300
@@ -42,7 +43,7 @@ class Task:
 class Rival:
     """Predictive densities of the test subjects; |weight| of each feature, for ridge."""
 
-    density: GaussianMixture
+    density: Density
     weights: pd.Series | None = None
 
 

@@ -72,13 +72,18 @@ class Support:
             # A hair above: exp(log(3)) may fall short of 3.
             with np.errstate(over="ignore"):
                 return np.floor(np.exp(z) * (1 + 1e-12))
+        flats = []
         for point in reversed(self.inner):
             start = self._shifted(np.array(point), side="left")
+            flats.append((point, (z >= start) & (z <= start + self.size)))
             z = np.where(z > start + self.size, z - self.size, np.minimum(z, start))
-        return self._unlinked(z)
+        y = self._unlinked(z)
+        for point, flat in flats:
+            y = np.where(flat, point, y)
+        return y
 
     def log_slope(self, y: Any) -> np.ndarray:
-        """log dz/dy, -inf where y has no density; at single values with a point mass it means none."""
+        """log dz/dy where y has a density, -inf where it has none; of no meaning at point masses."""
         y = np.asarray(y, float)
         if self.discrete:
             return np.full(y.shape, -np.inf)
@@ -108,10 +113,10 @@ class Support:
 
     def _shifted(self, y: np.ndarray, side: str) -> np.ndarray:
         below = np.searchsorted(np.array(self.inner), y, side="left" if side == "left" else "right")
-        return self._linked(y) + self.size * below
+        return self.linked(y) + self.size * below
 
-    def _linked(self, y: np.ndarray) -> np.ndarray:
-        """The real line, or the part of it that has no point mass beyond it."""
+    def linked(self, y: np.ndarray) -> np.ndarray:
+        """z without the steps of inner points: all of the line, or from 0 on above a point mass."""
         if self.kind == "real":
             return y
         if self.kind == "positive":
@@ -137,7 +142,8 @@ class Support:
                 u = -np.expm1(-np.maximum(z, 0.0))
             else:
                 u = np.exp(np.minimum(z, 0.0)) if ends[1] else expit(z)
-        return self.low + (self.high - self.low) * u
+        y = np.clip(self.low + (self.high - self.low) * u, self.low, self.high)
+        return np.where(u >= 1, self.high, y)
 
     def to_dict(self) -> dict:
         """Plain values for JSON; ends that are infinite are None."""

@@ -21,7 +21,15 @@ if TYPE_CHECKING:
 MANY_LEVELS = 20
 # Parameters that not every kind of estimator has.
 OF_CLASSES = ("ordered", "link")
-NOT_OF_CLASSES = ("guard", "combine", "memory_limit", "support", "point_mass", "exposure")
+NOT_OF_CLASSES = (
+    "guard",
+    "combine",
+    "memory_limit",
+    "support",
+    "point_mass",
+    "exposure",
+    "sites",
+)
 
 
 def chain_options(command: Any) -> Any:
@@ -75,6 +83,7 @@ def chain_options(command: Any) -> Any:
                 help="Values that the target often takes, such as 0.",
             ),
             click.option("--exposure", help="Column that rates are multiplied by, such as years."),
+            click.option("--sites", help="Column of sites or batches; new ones may come."),
             click.option(
                 "--standardize",
                 type=options.Standardize(),

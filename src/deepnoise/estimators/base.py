@@ -87,7 +87,7 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
             rows = replicated(sample_weight, len(x))
             x, outcomes = x[rows], taken(outcomes, rows)
         z = self._on_network_scale(x, outcomes)
-        self.units_ = Units.learn(x, z, units)
+        self.units_ = Units.learn(x, z, units, self.encoder_.sites)
         self.stretch_ = 1.0
         seed = self._seed()
         self._fit(self.units_.x.apply(x), self.units_.y.apply(z), seed)

@@ -1,4 +1,4 @@
-"""Sites, scanners and batches: a column whose levels are alike, and a place for one not yet seen."""
+"""Sites, scanners, batches: a column whose levels are alike, and a place for one not yet seen."""
 
 from collections.abc import Sequence
 from typing import Any

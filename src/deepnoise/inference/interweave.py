@@ -80,9 +80,7 @@ def to_position(theta: Theta, scales: Scales, sites: Sites = None) -> Position:
     return Position(_rescaled(moved, noise, weight, sites, -1), noise, weight)
 
 
-def from_position(
-    position: Position, scales: Scales, sites: Sites = None
-) -> tuple[Theta, Scales]:
+def from_position(position: Position, scales: Scales, sites: Sites = None) -> tuple[Theta, Scales]:
     """Theta and ``scales`` with the learnt ones of the position."""
     moved = _rescaled(position.theta, position.noise, position.weight, sites, 1)
     noise, weight = jax.tree.map(jnp.exp, (position.noise, position.weight))

@@ -158,9 +158,7 @@ def same_everywhere(spec: PriorSpec, widths: tuple[int, ...], dtype) -> Prior:
     )
 
 
-def first_scales(
-    spec: str | PriorSpec, sites: tuple[int, int] | None, theta: Theta
-) -> Scales:
+def first_scales(spec: str | PriorSpec, sites: tuple[int, int] | None, theta: Theta) -> Scales:
     """Scales beside a Theta that gradients found; the first sweep draws them."""
     ones = Scales(*(jax.tree.map(jnp.ones_like, part) for part in (theta.beta, theta.gamma)))
     if spec not in LEARNT:

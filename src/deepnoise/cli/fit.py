@@ -21,15 +21,7 @@ if TYPE_CHECKING:
 MANY_LEVELS = 20
 # Parameters that not every kind of estimator has.
 OF_CLASSES = ("ordered", "link")
-NOT_OF_CLASSES = (
-    "guard",
-    "combine",
-    "memory_limit",
-    "support",
-    "point_mass",
-    "exposure",
-    "sites",
-)
+NOT_OF_CLASSES = ("guard", "combine", "memory_limit", "support", "point_mass", "exposure")
 
 
 def chain_options(command: Any) -> Any:
@@ -83,7 +75,6 @@ def chain_options(command: Any) -> Any:
                 help="Values that the target often takes, such as 0.",
             ),
             click.option("--exposure", help="Column that rates are multiplied by, such as years."),
-            click.option("--sites", help="Column of sites or batches; new ones may come."),
             click.option(
                 "--standardize",
                 type=options.Standardize(),
@@ -119,6 +110,7 @@ def class_options(command: Any) -> Any:
     "--drop", type=options.Names(), default="", help="Columns to leave out of the features."
 )
 @chain_options
+@click.option("--sites", help="Column of sites or batches, of which new ones may come.")
 @class_options
 @click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of everything random.")
 @click.option(
@@ -184,7 +176,7 @@ def estimator(target: Target) -> Any:
 
 def of_kind(target: Target, settings: dict[str, Any], y: Any) -> dict[str, Any]:
     """The settings that the estimator has; one of another kind that was asked for is an error."""
-    unfit = NOT_OF_CLASSES if target.classes else OF_CLASSES
+    unfit = (*NOT_OF_CLASSES, "sites") if target.classes else OF_CLASSES
     options.refuse(unfit, "not for --classes" if target.classes else "only for --classes")
     kept = {name: value for name, value in settings.items() if name not in unfit}
     if target.classes:

@@ -176,13 +176,9 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, AdaptsSites, Densi
         progress=None,
         random_state=None,
     ):
-        self.hidden = hidden
-        self.activation = activation
-        self.prior = prior
+        self.hidden, self.activation, self.prior = hidden, activation, prior
         self.chains = chains
-        self.warmup = warmup
-        self.draws = draws
-        self.thin = thin
+        self.warmup, self.draws, self.thin = warmup, draws, thin
         self.max_sweeps = max_sweeps
         self.paths = paths
         self.guard = guard

@@ -279,8 +279,9 @@ class PosteriorChains:
         """
         x = self._rows(X)
         x[:, len(self.units_.x.scale) :] = np.nan
-        if (new := self.encoder_.new_site) is not None:
-            x[x[:, new] == 1, slice(*self.encoder_.sites)] = np.nan
+        new, sites = self.encoder_.new_site, self.encoder_.sites
+        if new is not None and sites is not None:
+            x[x[:, new] == 1, slice(*sites)] = np.nan
         return familiarity(x, self._all_input_laws())
 
     def _draw_densities_at(self, x: np.ndarray) -> DrawDensities:

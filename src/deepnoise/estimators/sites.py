@@ -31,12 +31,12 @@ def site_texts(values: np.ndarray, name: str) -> list[str]:
                 f"X: column {name!r}, row {row}: the site is missing; name it, if need be as a "
                 f"site of its own"
             )
-        if isinstance(value, float | np.floating) and value != int(value):
+        whole = isinstance(value, float | np.floating)
+        if whole and not float(value).is_integer():
             raise ValueError(
                 f"X: column {name!r}, row {row} holds {value:g}, but sites are text, categories "
                 f"or whole numbers"
             )
-        whole = isinstance(value, float | np.floating)
         texts.append(str(int(value)) if whole else str(value))
     return texts
 

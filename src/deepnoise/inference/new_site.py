@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..model.activation import PiecewiseLinear
-from ..model.conditionals import rho2_given, weight_given, weights_given
+from ..model.conditionals import rho2_given, weight_given, weights_given_sums
 from ..model.gamma import Gamma
 from ..model.inverse_gamma import InverseGamma
 from ..model.network import Theta, pre_activation, sample_scales
@@ -25,6 +25,8 @@ from .priors import build_prior
 from .refresh import draw_noises, refresh
 
 TRIES = 4
+# Draws of Theta at most whose sites are drawn side by side.
+TOGETHER = 100
 # Sweeps of a scale given weights, from a start near it; an interval that has shrunk so often is
 # a point.
 SCALE_SWEEPS, MOST_CUTS = 30, 60
@@ -91,7 +93,9 @@ def draw_weights(
 
         return jax.lax.fori_loop(0, sweeps, step, first)[0]
 
-    return jax.lax.map(one, (keys, draws), batch_size=64)
+    count = len(keys)
+    together = max(size for size in range(1, TOGETHER + 1) if count % size == 0)
+    return jax.lax.map(one, (keys, draws), batch_size=together)
 
 
 def sweep(key, state, theta: Theta, x, y, law: SiteLaw, s, column: int, h: PiecewiseLinear):
@@ -117,8 +121,8 @@ def sweep(key, state, theta: Theta, x, y, law: SiteLaw, s, column: int, h: Piece
     v, u = latents.clamp(x, y)
     # All rows are of this site: its weights are a bias beside what the other inputs give.
     rest = v[0] - pre_activation(u[0], now.beta[0].at[:, column].set(0.0), now.gamma[0])
-    nothing = jnp.zeros((len(x), 0))
-    given = weights_given(nothing, rest, now.tau2[0], jnp.zeros((len(w), 0)), rho2)
+    rows, total = jnp.full((1, 1), float(len(x))), jnp.sum(rest, axis=0)[:, None]
+    given = weights_given_sums(rows, total, now.tau2[0], jnp.zeros((len(w), 0)), rho2)
     spread = given.precision[:, 0, 0]
     w = given.potential[:, 0] / spread + normals(key_w, w.shape, w.dtype) / jnp.sqrt(spread)
     rho2 = rho2_given(w, _whole(law.weight.scaled(s), w.shape)).sample(key_rho)

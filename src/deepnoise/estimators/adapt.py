@@ -122,7 +122,7 @@ def _adapted(posterior: Posterior, x, y, sites, column: int, sweeps: int) -> Pos
         law = site_law(plan.widths(x, y), sites)
         given = keys, draws, jnp.asarray(x), jnp.asarray(y), law, jnp.arange(*sites)
         weights = np.asarray(draw_weights(*given, column, sweeps, plan.h))
-    beta = np.array(kept.beta[0])
+    beta: Any = np.array(kept.beta[0])
     beta[..., column] = weights.reshape(beta.shape[:-1])
     theta = replace(kept, beta=(beta, *kept.beta[1:]))
     return replace(posterior, run=replace(posterior.run, draws=theta))

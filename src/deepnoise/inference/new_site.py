@@ -25,8 +25,8 @@ from .priors import build_prior
 from .refresh import draw_noises, refresh
 
 TRIES = 4
-# Draws of Theta at most whose sites are drawn side by side.
-TOGETHER = 100
+# Rows at most, times draws of Theta, whose latents are drawn side by side.
+TOGETHER = 100_000
 # Sweeps of a scale given weights, from a start near it; an interval that has shrunk so often is
 # a point.
 SCALE_SWEEPS, MOST_CUTS = 30, 60
@@ -94,7 +94,8 @@ def draw_weights(
         return jax.lax.fori_loop(0, sweeps, step, first)[0]
 
     count = len(keys)
-    together = max(size for size in range(1, TOGETHER + 1) if count % size == 0)
+    most = max(TOGETHER // len(x), 1)
+    together = max(size for size in range(1, min(most, count) + 1) if count % size == 0)
     return jax.lax.map(one, (keys, draws), batch_size=together)
 
 

@@ -14,6 +14,7 @@ import json
 import time
 import warnings
 from importlib.metadata import version
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ from deepnoise.prediction import metrics
 SETTINGS = {"hidden": (8,), "chains": 4, "warmup": 300, "draws": 100, "thin": 2, "progress": False}
 # Sites of the fit, rows of each, sites that come later, and rows of each to adapt to.
 SITES, ROWS, LATER, KNOWN = 20, 15, 20, 10
+SIZES = (SITES, 5)
 LEVEL, SPREAD, NOISE = 1.0, 0.3, 0.5
 
 
@@ -86,27 +88,35 @@ def compared(seed: int, settings=SETTINGS, known: int = KNOWN, **sizes) -> dict:
     return found
 
 
+def read(out: Path) -> list[dict]:
+    return [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
+
+
 def make(out: Path, sets: int) -> None:
     versions = {name: version(name) for name in ("jax", "numpy", "scikit-learn")}
-    for seed in range(sets):
+    known = [(row["sites"], row["seed"]) for row in read(out)]
+    for sites, seed in product(SIZES, range(sets)):
+        if (sites, seed) in known:
+            continue
         began = time.perf_counter()
-        found = compared(seed)
-        row = {"seed": seed, "seconds": round(time.perf_counter() - began, 1), **versions}
+        found = compared(seed, sites=sites)
+        seconds = round(time.perf_counter() - began, 1)
+        row = {"sites": sites, "seed": seed, "seconds": seconds, **versions}
         with out.open("a") as file:
             file.write(json.dumps({**row, "settings": SETTINGS, "found": found}) + "\n")
-        print(seed, row["seconds"], json.dumps(found), flush=True)
+        print(sites, seed, seconds, json.dumps(found), flush=True)
 
 
 def show(out: Path, image: Path | None) -> None:
-    rows = [json.loads(line)["found"] for line in out.read_text().splitlines()]
-    print("| method | rows | coverage of 90 % | width | nll |\n|---|---|---|---|---|")
-    for method in rows[0]:
-        for part in rows[0][method]:
+    print("| sites | method | rows | coverage of 90 % | width | nll |\n|---|---|---|---|---|---|")
+    for sites in SIZES:
+        rows = [row["found"] for row in read(out) if row["sites"] == sites]
+        for method, part in [(m, part) for m in (rows or [{}])[0] for part in rows[0][m]]:
             means = [
-                np.mean([row[method][part][name] for row in rows])
+                f"{np.mean([row[method][part][name] for row in rows]):.2f}"
                 for name in ("coverage", "width", "nll")
             ]
-            print(f"| {method} | {part} | " + " | ".join(f"{mean:.2f}" for mean in means) + " |")
+            print(f"| {sites} | {method} | {part} | {' | '.join(means)} |")
     if image is not None:
         draw(image)
 
@@ -128,12 +138,11 @@ def draw(image: Path) -> None:
     bars = [*before, after[-1]]
     colours = ["#4477aa"] * SITES + ["#ee6677", "#228833"]
     for place, (bar, colour) in enumerate(zip(bars, colours, strict=True)):
-        x = place + (1.0 if place >= SITES else 0.0)
+        x = place + 2.0 * max(place - SITES + 1, 0)
         axes.plot([x, x], bar[[0, 2]], color=colour, lw=4, solid_capstyle="round")
         axes.plot(x, bar[1], "o", color="white", ms=3)
-    axes.set_xticks(
-        [SITES / 2, SITES + 1, SITES + 2], ["20 sites of the fit", "new\nsite", "adapted"]
-    )
+    ticks = SITES / 2, SITES + 2, SITES + 5
+    axes.set_xticks(ticks, ["20 sites of the fit", "new site", "adapted"])
     axes.set_ylabel("90 % interval of y")
     figure.savefig(image)
 

@@ -29,6 +29,6 @@ def test_sites_at_toy_size(monkeypatch, tmp_path, capsys):
     assert list(found) == ["sites", "adapted", "one-hot", "no column"]
     assert found["sites"]["later"]["width"] > found["sites"]["same"]["width"]
     out = tmp_path / "sites.jsonl"
-    out.write_text(json.dumps({"found": found}) + "\n")
+    out.write_text(json.dumps({"sites": 5, "found": found}) + "\n")
     sites.show(out, None)
     assert "| adapted | later |" in capsys.readouterr().out

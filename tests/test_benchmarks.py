@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import jax
+import pytest
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 
@@ -20,6 +21,7 @@ def test_parts_of_a_step(monkeypatch):
             assert all(leaf.shape[0] == 2 for leaf in jax.tree.leaves(made))
 
 
+@pytest.mark.slow
 def test_sites_at_toy_size(monkeypatch, tmp_path, capsys):
     monkeypatch.syspath_prepend(BENCHMARKS)
     import sites

@@ -1,6 +1,5 @@
 """The support of an outcome as users say it, checked, and learnt where it has a size."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -45,8 +44,8 @@ def learnt(plain: Support, y: np.ndarray | Window) -> Support:
     if not plain.points or not len(free):
         return plain
     if plain.kind == "positive" and plain.low in plain.points:
-        return replace(plain, size=float(np.quantile(free, BEND_SHARE)))
-    return replace(plain, size=float(np.std(plain.linked(free))) or 1.0)
+        return _sized(plain, float(np.quantile(free, BEND_SHARE)))
+    return _sized(plain, float(np.std(plain.least(free))) or 1.0)
 
 
 def check_within(support: Support, y: np.ndarray | Window) -> None:
@@ -57,7 +56,7 @@ def check_within(support: Support, y: np.ndarray | Window) -> None:
         if end not in support.points and not support.discrete:
             inside &= (lower != upper) | (lower != end)
     if support.discrete:
-        inside &= np.ceil(lower) <= np.floor(upper)
+        inside &= (lower != upper) | (lower == np.round(lower))
     wrong = np.argwhere(~inside)
     if len(wrong):
         row = int(wrong[0][0])
@@ -85,6 +84,10 @@ def log_exposure(values: np.ndarray) -> np.ndarray:
             f"exposure must be positive and finite; in row {wrong[0]} it is {values[wrong[0]]:g}"
         )
     return np.log(values)
+
+
+def _sized(support: Support, size: float) -> Support:
+    return Support(support.kind, support.low, support.high, support.points, size)
 
 
 def _rule(support: Support) -> str:

@@ -564,10 +564,6 @@ class GaussianMixture:
         points = np.asarray(grid, dtype=float).reshape(1, -1)
         return self._each(lambda law, *_: evaluate(kernel, law, points), points.size)
 
-    def _along(self, kernel: Callable, points: np.ndarray) -> np.ndarray:
-        """A kernel at several points of each row's own, (N, G); of one outcome."""
-        return self._each(lambda law, rows, _: evaluate(kernel, law, points[rows]), points.shape[1])
-
     def _joint(self, function: Callable, width: int = 1) -> np.ndarray:
         """function(joint law, rows) of every block."""
         return np.concatenate(

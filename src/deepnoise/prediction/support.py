@@ -72,18 +72,13 @@ class Support:
             # A hair above: exp(log(3)) may fall short of 3.
             with np.errstate(over="ignore"):
                 return np.floor(np.exp(z) * (1 + 1e-12))
-        flats = []
         for point in reversed(self.inner):
             start = self._shifted(np.array(point), side="left")
-            flats.append((point, (z >= start) & (z <= start + self.size)))
             z = np.where(z > start + self.size, z - self.size, np.minimum(z, start))
-        y = self._unlinked(z)
-        for point, flat in flats:
-            y = np.where(flat, point, y)
-        return y
+        return self._unlinked(z)
 
     def log_slope(self, y: Any) -> np.ndarray:
-        """log dz/dy where y has a density, -inf where it has none; of no meaning at point masses."""
+        """log dz/dy, -inf where y has no density; at single values with a point mass it means none."""
         y = np.asarray(y, float)
         if self.discrete:
             return np.full(y.shape, -np.inf)
@@ -113,10 +108,10 @@ class Support:
 
     def _shifted(self, y: np.ndarray, side: str) -> np.ndarray:
         below = np.searchsorted(np.array(self.inner), y, side="left" if side == "left" else "right")
-        return self.linked(y) + self.size * below
+        return self._linked(y) + self.size * below
 
-    def linked(self, y: np.ndarray) -> np.ndarray:
-        """z without the steps of inner points: all of the line, or from 0 on above a point mass."""
+    def _linked(self, y: np.ndarray) -> np.ndarray:
+        """The real line, or the part of it that has no point mass beyond it."""
         if self.kind == "real":
             return y
         if self.kind == "positive":
@@ -142,8 +137,7 @@ class Support:
                 u = -np.expm1(-np.maximum(z, 0.0))
             else:
                 u = np.exp(np.minimum(z, 0.0)) if ends[1] else expit(z)
-        y = np.clip(self.low + (self.high - self.low) * u, self.low, self.high)
-        return np.where(u >= 1, self.high, y)
+        return self.low + (self.high - self.low) * u
 
     def to_dict(self) -> dict:
         """Plain values for JSON; ends that are infinite are None."""

@@ -47,17 +47,27 @@ def proper_prior(widths, dtype=float, a=3.0, b=2.0) -> Prior:
     )
 
 
-def with_scales(prior: Prior) -> Prior:
-    """The prior with learnt scales, whose laws differ."""
+def with_scales(prior: Prior, sites=None) -> Prior:
+    """The prior with learnt scales, whose laws differ; weights of sites also by their input."""
     law = lambda a, rate: Gamma(jnp.asarray(a, float), jnp.asarray(rate, float))
     weight = tuple(law(2.5 + 0.5 * l, 2.0) for l in range(len(prior.weight)))
-    return replace(prior, noise_scale=law(3.0, 4.0), weight_scale=weight)
+    prior = replace(prior, noise_scale=law(3.0, 4.0), weight_scale=weight)
+    if sites is None:
+        return prior
+    first = prior.weight[0]
+    b = first.b * (1 + 0.3 * jnp.arange(len(sites), dtype=first.b.dtype))
+    return replace(
+        prior,
+        weight=(InverseGamma(first.a, b), *prior.weight[1:]),
+        weight_scale=(*weight, law(3.5, 1.5)),
+        sites=tuple(sites),
+    )
 
 
-def random_model(key, widths, h, rows=5, dtype=float):
+def random_model(key, widths, h, rows=5, dtype=float, sites=None):
     """(state, x, y, prior): a draw of everything from the model; NumPy compiles nothing."""
     rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
-    prior = with_scales(proper_prior(widths, dtype))
+    prior = with_scales(proper_prior(widths, dtype), sites)
     gamma_law = lambda law: rng.gamma(law.a) / law.rate
     noise, weight = gamma_law(prior.noise_scale), tuple(map(gamma_law, prior.weight_scale))
     laws = prior.given(Scales((), (), noise, weight))

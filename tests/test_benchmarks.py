@@ -1,5 +1,6 @@
 """Benchmarks run: parts of the sampler are traced only, studies and loads are of toy size."""
 
+import json
 from pathlib import Path
 
 import jax
@@ -63,3 +64,18 @@ def test_laws_of_the_study_of_supports(monkeypatch):
         # The mean CRPS of a law at its own draws is the least there is; at moved ones it is larger.
         assert 0 < truth.crps(y).mean() < truth.crps(y + y.std()).mean()
         assert np.isfinite(truth.log_prob(y)).all()
+
+
+@pytest.mark.slow
+def test_sites_at_toy_size(monkeypatch, tmp_path, capsys):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    import sites
+
+    settings = {"hidden": (), "chains": 2, "warmup": 20, "draws": 20, "progress": False}
+    found = sites.compared(0, {**settings, "sampler": "gibbs"}, 2, sites=4, rows=4, later=2)
+    assert list(found) == ["sites", "adapted", "one-hot", "no column"]
+    assert found["sites"]["later"]["width"] > found["sites"]["same"]["width"]
+    out = tmp_path / "sites.jsonl"
+    out.write_text(json.dumps({"sites": 5, "found": found}) + "\n")
+    sites.show(out, None)
+    assert "| adapted | later |" in capsys.readouterr().out

@@ -34,6 +34,7 @@ SLOW = {
     "docs/how_to/model_selection.md",
     "docs/how_to/report.md",
     "docs/how_to/several_outcomes.md",
+    "docs/how_to/sites.md",
     "docs/how_to/support.md",
     TUTORIAL,
 }

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .estimators.outcomes import between, right_censored, rounded
     from .estimators.partial import partial_dependence
     from .estimators.scoring import scorer
+    from .estimators.shapley import shap_values
     from .estimators.survival import BDeepNoiseSurvival
     from .estimators.variational import VariationalRegressor
     from .model.activation import PiecewiseLinear, approximate
@@ -50,6 +51,7 @@ __all__ = [
     "right_censored",
     "rounded",
     "scorer",
+    "shap_values",
 ]
 
 _HOME = {
@@ -74,6 +76,7 @@ _HOME = {
     "right_censored": "deepnoise.estimators.outcomes",
     "rounded": "deepnoise.estimators.outcomes",
     "scorer": "deepnoise.estimators.scoring",
+    "shap_values": "deepnoise.estimators.shapley",
 }
 
 

@@ -200,3 +200,12 @@ def test_survival():
     assert (model.predict(X) > 0).all()
     with pytest.raises(ValueError, match="times must be positive"):
         model.predict_survival(X, [0.0])
+    middle = model.predict(X[:3])
+    placed = model.centiles(X[:3], middle)
+    assert abs(placed.z[:, 0]).max() < 0.01
+    pair = model.centiles(X[:3], (middle, np.ones(3, bool)))
+    np.testing.assert_array_equal(pair.centile, placed.centile)
+    with pytest.raises(ValueError, match="row 1 was censored, leave such rows out"):
+        model.centiles(X[:3], (middle, np.array([True, False, True])))
+    with pytest.raises(ValueError, match="times must be positive"):
+        model.centiles(X[:3], -middle)

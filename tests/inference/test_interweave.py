@@ -55,6 +55,18 @@ def test_position_round_trip(key):
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-12), there, back)
 
 
+def test_log_density_with_sites(key):
+    """Weights of sites are in units of their own scale."""
+    sites, h = (False, True, True), ACTIVATIONS["hard_tanh"]
+    state, x, y, prior = random_model(key, WIDTHS["L2"], h, sites=sites)
+    other = random_model(jax.random.fold_in(key, 1), WIDTHS["L2"], h, sites=sites)[0]
+    residual = jax.jit(lambda s, t: density_residual(s, t, x, y, prior, h))(state, other)
+    assert abs(residual) < EXACT
+    there = state.theta, state.scales
+    back = interweave.from_position(interweave.to_position(*there, sites), state.scales, sites)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-12), there, back)
+
+
 @pytest.mark.parametrize("Q", [1, 2])
 def test_log_likelihood_is_an_integral_over_the_last_u(Q, key):
     """Two hidden units, so that the integral over u_L is a double one, by Gauss-Hermite."""

@@ -28,9 +28,9 @@ def swap(parts, l, value):
 class Model:
     """One state, and the joint density as a function of one changed part."""
 
-    def __init__(self, key, widths, h):
+    def __init__(self, key, widths, h, sites=None):
         self.h = h
-        self.state, self.x, self.y, self.prior = random_model(key, widths, h)
+        self.state, self.x, self.y, self.prior = random_model(key, widths, h, sites=sites)
         self.v, self.u = self.state.latents.clamp(self.x, self.y)
         theta = self.state.theta
         self.m = [pre_activation(*p) for p in zip(self.u, theta.beta, theta.gamma, strict=True)]
@@ -50,12 +50,14 @@ class Model:
 
 
 CASES = [("L2", name) for name in ACTIVATIONS] + [(w, "jumps") for w in WIDTHS if w != "L2"]
+CASES += [("L2", "jumps", "sites"), ("L0", "hard_tanh", "sites")]
+SITES = (False, True, True)
 
 
 @pytest.fixture(params=CASES, ids="-".join)
 def model(request, key):
-    widths, activation = request.param
-    return Model(key, WIDTHS[widths], ACTIVATIONS[activation])
+    widths, activation, *sites = request.param
+    return Model(key, WIDTHS[widths], ACTIVATIONS[activation], SITES if sites else None)
 
 
 def test_v_given(model, key):
@@ -128,8 +130,9 @@ def test_scales_given(model, key):
     new = factor * scales.noise
     changed = log_joint_with(model, replace(scales, noise=new)) - log_joint_with(model, scales)
     assert abs(law.log_prob(new) - law.log_prob(scales.noise) - changed) < TOLERANCE
+    scaled = prior.scaled_weights(scales.rho2)
     for l, old in enumerate(scales.weight):
-        law = given.weight_given(scales.rho2[l], prior.weight[l], prior.weight_scale[l])
+        law = given.weight_given(*scaled[l], prior.weight_scale[l])
         model.check(law, "scales", "weight", l, old, factor * old)
 
 

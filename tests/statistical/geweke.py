@@ -43,6 +43,7 @@ class Net:
     widths: tuple[int, ...]
     N: int = 3
     learnt: bool = True
+    sites: tuple[bool, ...] | None = None
 
     def x(self) -> jax.Array:
         """Fixed rows, without symmetries that could hide a mistake."""
@@ -60,7 +61,7 @@ class Net:
         )
         last = InverseGamma(*(jnp.asarray(part, float) for part in LAST))
         prior = Prior(weight, bias, (*preact[:-1], last), postact[:-1])
-        return with_scales(prior) if self.learnt else prior
+        return with_scales(prior, self.sites) if self.learnt else prior
 
 
 @dataclass(frozen=True)
@@ -186,17 +187,18 @@ def functionals(states: GibbsState, ys: jax.Array, net: Net) -> dict[str, jax.Ar
         for l in range(state.theta.L + 1):
             found |= _layer(l, state, *state.latents.clamp(x, y), net.h)
         if net.learnt:
-            found |= _scales(state)
+            found |= _scales(state, net.prior())
         return {name: jnp.ravel(part) for name, part in found.items()}
 
     return jax.vmap(one)(states, ys)
 
 
-def _scales(state: GibbsState) -> dict[str, jax.Array]:
+def _scales(state: GibbsState, prior: Prior) -> dict[str, jax.Array]:
     theta, scales = state.theta, state.scales
     found = {"noise": scales.noise}
-    for l, weight in enumerate(scales.weight):
-        found |= {f"weight[{l}]": weight, f"rho2[{l}]/weight": scales.rho2[l] / weight}
+    scaled = zip(scales.weight, prior.scaled_weights(scales.rho2), strict=True)
+    for l, (weight, (rho2, _)) in enumerate(scaled):
+        found |= {f"weight[{l}]": weight, f"rho2[{l}]/weight": rho2 / weight}
     for l in range(theta.L):
         found[f"tau2[{l}]/noise"] = theta.tau2[l] / scales.noise
         found[f"sigma2[{l}]/noise"] = theta.sigma2[l] / scales.noise

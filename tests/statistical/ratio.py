@@ -121,13 +121,14 @@ def density_residual(state: GibbsState, other: GibbsState, x, y, prior, h) -> ja
             total += len(x) * jnp.sum(jnp.log(theta.tau2[l])) / 2
         for l in range(theta.L - 1):
             total += len(x) * jnp.sum(jnp.log(theta.sigma2[l])) / 2
-        for beta, scale in zip(theta.beta, scales.weight, strict=True):
-            total += (1 + beta.size / 2) * jnp.log(scale)
+        scaled = [part.size for part, _ in prior.scaled_weights(theta.beta)]
+        for size, scale in zip(scaled, scales.weight, strict=True):
+            total += (1 + size / 2) * jnp.log(scale)
         total += jnp.log(scales.noise)
         return total + sum(jnp.sum(jnp.log(s2)) for s2 in (*theta.tau2, *theta.sigma2))
 
     def actual(theta: Theta, learnt: Scales):
-        position = interweave.to_position(theta, learnt)
+        position = interweave.to_position(theta, learnt, prior.sites)
         return interweave.log_density(position, noises, x, y, prior, h)
 
     def change(density):

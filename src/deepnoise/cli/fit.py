@@ -119,6 +119,7 @@ def class_options(command: Any) -> Any:
 )
 @chain_options
 @support_options
+@click.option("--sites", help="Column of sites or batches, of which new ones may come.")
 @class_options
 @click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of everything random.")
 @click.option(
@@ -184,7 +185,7 @@ def estimator(target: Target) -> Any:
 
 def of_kind(target: Target, settings: dict[str, Any], y: Any) -> dict[str, Any]:
     """The settings that the estimator has; one of another kind that was asked for is an error."""
-    unfit = NOT_OF_CLASSES if target.classes else OF_CLASSES
+    unfit = (*NOT_OF_CLASSES, "sites") if target.classes else OF_CLASSES
     options.refuse(unfit, "not for --classes" if target.classes else "only for --classes")
     if target.event is not None:
         options.refuse(OF_SUPPORTS, "not for --event: times lie above 0 already")

@@ -53,7 +53,7 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
         return outcomes
 
     def _learnt_units(self, x: np.ndarray, z: Any, units: Any) -> Units:
-        return Units.learn(x, z, units)
+        return Units.learn(x, z, units, self.encoder_.sites)
 
     def _as_outcomes(self, density: GaussianMixture, rows: np.ndarray) -> Density:  # noqa: ARG002
         """Densities of what a model is fitted to, at standardised rows, as those of y."""

@@ -20,6 +20,7 @@ from ..prediction.rivals import one_normal
 from ..prediction.support import REAL, Support
 from ..prediction.supported import Density, SupportedDensity, moved
 from . import settings
+from .adapt import AdaptsSites
 from .base import DensityRegressor
 from .chains import PosteriorChains, windows_of
 from .insight import PosteriorInsights
@@ -39,7 +40,7 @@ from .units import Standardizer, Units
 COMBINATIONS = ("equal", "stacked")
 
 
-class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
+class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, AdaptsSites, DensityRegressor):
     """Predict the density of y by a Bayesian neural network with noise in every layer.
 
     X may hold NaN, in ``fit`` and in prediction: missing inputs are drawn like other unknowns.  y
@@ -92,6 +93,10 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
         Column of X by which rates are multiplied, such as the years that a count is of: the name
         of a frame's column, or its number.  For support="counts" and "positive".  It is no other
         input of the network.
+    sites : str or int, optional
+        Column of X with the site, scanner or batch of each row: text, categories or whole numbers.
+        How much sites differ is learnt, and rows of a site that was not there when fitting get
+        densities as wide as that asks for.  Needs prior="default".
     standardize : bool or "scores"
         Scale each column to mean 0 and standard deviation 1 before fitting.  "scores" also adds
         the normal scores of skewed or heavy-tailed features as inputs.
@@ -164,6 +169,7 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
         support=None,
         point_mass=None,
         exposure=None,
+        sites=None,
         standardize=True,
         dtype="float32",
         devices=1,
@@ -172,13 +178,9 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
         progress=None,
         random_state=None,
     ):
-        self.hidden = hidden
-        self.activation = activation
-        self.prior = prior
+        self.hidden, self.activation, self.prior = hidden, activation, prior
         self.chains = chains
-        self.warmup = warmup
-        self.draws = draws
-        self.thin = thin
+        self.warmup, self.draws, self.thin = warmup, draws, thin
         self.max_sweeps = max_sweeps
         self.paths = paths
         self.guard = guard
@@ -188,6 +190,7 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
         self.support = support
         self.point_mass = point_mass
         self.exposure = exposure
+        self.sites = sites
         self.standardize = standardize
         self.dtype = dtype
         self.devices = devices
@@ -202,6 +205,7 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
         settings.share("guard", self.guard)
         settings.one_of("combine", self.combine, COMBINATIONS)
         settings.memory("memory_limit", self.memory_limit)
+        settings.sites(self.sites, self.prior)
         support = declared(self.support, self.point_mass)
         if self.exposure is not None and not support.logarithmic:
             raise ValueError("exposure needs support='counts' or 'positive' without point_mass")
@@ -243,6 +247,11 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
         mean, sd = one_normal(z)
         return replace(found, y=Standardizer((mean,), (sd,)))
 
+    def _on_fitted_scale(self, rows: np.ndarray, outcomes: Any) -> Any:
+        """What the fitted network predicts, of outcomes at standardised rows."""
+        z, offset = self.support_.window(outcomes), self._log_exposure(rows)
+        return z if offset is None else jax.tree.map(lambda a: a - offset[:, None], z)
+
     def _as_outcomes(self, density: GaussianMixture, rows: np.ndarray) -> Density:
         if self.support_.is_real:
             return density
@@ -278,7 +287,8 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, DensityRegressor):
     def _fit(self, x: np.ndarray, y: Any, seed: int) -> None:
         x = self._network_rows(x)
         ties = not isinstance(y, Window) and tied(y)
-        plan = settings.plan(self.get_params(deep=False), seed, len(x), tied=ties)
+        params, sites = self.get_params(deep=False), self.encoder_.sites
+        plan = settings.plan(params, seed, len(x), tied=ties, sites=sites)
         if self.combine == "stacked" and isinstance(y, Window) and y.lower.shape[1] > 1:
             raise ValueError(
                 "combine='stacked' needs y without missing values where there are several outcomes"

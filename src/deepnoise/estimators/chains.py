@@ -25,7 +25,9 @@ from ..prediction.familiarity import Familiarity, familiarity
 from ..prediction.per_draw import DrawDensities, spaced
 from . import files, settings
 from .checkpoint import Checkpointer, checkpoint_seed, estimator_header
+from .encode import TableEncoder
 from .progress import reporting
+from .sites import without_new
 from .units import Units
 
 # Chains use fold_in(key(seed), chain); these numbers are no chain's.
@@ -45,6 +47,7 @@ class PosteriorChains:
     paths: int
     random_state: Any
     max_sweeps: int | None
+    encoder_: TableEncoder
     units_: Units
     posterior_: Posterior
     chain_weights_: np.ndarray
@@ -91,6 +94,8 @@ class PosteriorChains:
         30
         """
         check_is_fitted(self)
+        if self.posterior_.plan.sites is not None and self.encoder_.new_site is None:
+            raise ValueError("a model that was adapted cannot be resumed; resume the one before")
         plan = replace(self.posterior_.plan, draws=settings.count("draws", draws, 1))
         if draws > self.posterior_.run.n_draws:
             self._run(plan, replace(self.posterior_, plan=plan))
@@ -240,6 +245,10 @@ class PosteriorChains:
 
         If the training rows had no gaps, they are independent draws given those rows.
         """
+        laws, new = self._drawn_input_laws(), self.encoder_.new_site
+        return laws if new is None else without_new(laws, new)
+
+    def _drawn_input_laws(self) -> InputLaw:
         kept = self.posterior_.run.beside.inputs
         if kept is not None:
             return jax.tree.map(lambda a: np.asarray(a).reshape(-1, *a.shape[2:]), kept)
@@ -257,7 +266,7 @@ class PosteriorChains:
         """Measure how much each row resembles the training rows.
 
         The inputs are judged under a normal law of the standardised features.  Missing values are
-        left out.
+        left out, and so is a site that was not there when fitting.
 
         Parameters
         ----------
@@ -270,6 +279,9 @@ class PosteriorChains:
         """
         x = self._network_rows(self._rows(X))
         x[:, len(self.units_.x.scale) :] = np.nan
+        new, sites = self.encoder_.new_site, self.encoder_.sites
+        if new is not None and sites is not None:
+            x[x[:, new] == 1, slice(*sites)] = np.nan
         return familiarity(x, self._all_input_laws())
 
     def _network_rows(self, rows: np.ndarray) -> np.ndarray:

@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from .sites import NEW, encode_sites, site_levels, site_place, site_texts
+
 MAX_LEVELS = 1000
 MISSING = "missing values are not supported by this method, drop or fill them"
 # What to do with a missing value, and with a level that was not there when fitting.
@@ -16,10 +18,14 @@ Missing = Literal["error", "nan"]
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a table; ``levels`` are the values of a category, None for numbers."""
+    """One column of a table; ``levels`` are the values of a category, None for numbers.
+
+    The last level of a ``site`` stands for sites that were not there when fitting.
+    """
 
     name: str
     levels: tuple[str, ...] | None = None
+    site: bool = False
 
     @property
     def encoded_names(self) -> tuple[str, ...]:
@@ -51,26 +57,50 @@ class TableEncoder:
     named: bool
 
     @classmethod
-    def learn(cls, table: Any, missing: Missing = "error") -> "TableEncoder":
+    def learn(cls, table: Any, missing: Missing = "error", sites: Any = None) -> "TableEncoder":
         """The encoder of a training table: a numpy array, a pandas or a polars frame.
 
-        With ``missing="nan"`` its levels are those of the values that are there.
+        With ``missing="nan"`` its levels are those of the values that are there.  ``sites`` is the
+        column of sites, by name or number.
         """
         if not is_frame(table):
-            return cls(tuple(Column(f"x{j}") for j in range(np.shape(table)[1])), named=False)
+            plain = tuple(Column(f"x{j}") for j in range(np.shape(table)[1]))
+            return cls(_with_site(plain, table, sites), named=False)
         given = list(table.columns)
         named = all(isinstance(name, str) for name in given)
         names = given if named else [f"x{j}" for j in range(len(given))]
         if len(set(names)) < len(names):
             twice = sorted({name for name in names if names.count(name) > 1})
             raise ValueError(f"X: column names must be unique; these occur twice: {_listed(twice)}")
-        levels = [_levels(_column(table, j), name, missing) for j, name in enumerate(names)]
-        return cls(tuple(Column(*pair) for pair in zip(names, levels, strict=True)), named)
+        place = None if sites is None else site_place(sites, names)
+        levels = [
+            None if j == place else _levels(_column(table, j), name, missing)
+            for j, name in enumerate(names)
+        ]
+        plain = tuple(Column(*pair) for pair in zip(names, levels, strict=True))
+        return cls(_with_site(plain, table, sites), named)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
         """Names of the encoded columns, such as "colour=red"."""
         return tuple(name for column in self.columns for name in column.encoded_names)
+
+    @property
+    def sites(self) -> tuple[int, int] | None:
+        """The encoded columns of sites: the first, and the one after the last."""
+        first = 0
+        for column in self.columns:
+            stop = first + len(column.encoded_names)
+            if column.site:
+                return first, stop
+            first = stop
+        return None
+
+    @property
+    def new_site(self) -> int | None:
+        """The encoded column of sites that were not there when fitting."""
+        known = any(column.site and (column.levels or ())[-1] == NEW for column in self.columns)
+        return self.sites[1] - 1 if self.sites and known else None
 
     def select(self, table: Any) -> Any:
         """The table with exactly the training columns, in their order."""
@@ -109,7 +139,7 @@ class TableEncoder:
         return np.concatenate(parts, axis=1) if parts else np.empty((len(table), 0))
 
     def _refuse_array(self) -> None:
-        text = [column.name for column in self.columns if column.levels is not None]
+        text = [column.name for column in self.columns if _is_text(column)]
         if text:
             raise ValueError(
                 f"X must be a pandas or polars frame, as when fitting: "
@@ -120,6 +150,7 @@ class TableEncoder:
         """Plain values for JSON."""
         columns = [
             {"name": column.name, "levels": None if column.levels is None else list(column.levels)}
+            | ({"site": True} if column.site else {})
             for column in self.columns
         ]
         return {"named": self.named, "columns": columns}
@@ -128,15 +159,53 @@ class TableEncoder:
     def from_dict(cls, plain: dict) -> "TableEncoder":
         """The inverse of :meth:`to_dict`."""
         columns = [
-            Column(part["name"], None if part["levels"] is None else tuple(part["levels"]))
+            Column(
+                part["name"],
+                None if part["levels"] is None else tuple(part["levels"]),
+                bool(part.get("site", False)),
+            )
             for part in plain["columns"]
         ]
         return cls(tuple(columns), plain["named"])
 
 
+def site_names(encoder: TableEncoder, table: Any) -> list[str]:
+    """The site of every row of a table."""
+    table = encoder.select(table)
+    for j, column in enumerate(encoder.columns):
+        if column.site:
+            values = _column(table, j) if is_frame(table) else np.asarray(table)[:, j]
+            return site_texts(_site_values(values, column.name), column.name)
+    return []
+
+
 def is_frame(table: Any) -> bool:
     """Whether this is a pandas or polars frame (neither need be installed)."""
     return hasattr(table, "columns") and hasattr(table, "dtypes")
+
+
+def _with_site(columns: tuple[Column, ...], table: Any, sites: Any) -> tuple[Column, ...]:
+    """The columns, one of them of sites."""
+    if sites is None:
+        return columns
+    j = site_place(sites, [column.name for column in columns])
+    name, values = (
+        columns[j].name,
+        _column(table, j) if is_frame(table) else np.asarray(table)[:, j],
+    )
+    levels = site_levels(site_texts(_site_values(values, name), name), name)
+    return (*columns[:j], Column(name, levels, site=True), *columns[j + 1 :])
+
+
+def _site_values(values: Any, name: str) -> np.ndarray:
+    return values if isinstance(values, np.ndarray) else _objects(values, name, "nan")
+
+
+def _is_text(column: Column) -> bool:
+    """Whether the values are no numbers; sites may have numbers for names."""
+    if column.site:
+        return any(_number(level) is None for level in (column.levels or ())[:-1])
+    return column.levels is not None
 
 
 def _column(table: Any, j: int) -> Any:
@@ -199,6 +268,9 @@ def _encode(column: Column, values: Any, missing: Missing) -> tuple[np.ndarray, 
         numbers = _numbers(column.name, values, missing)
         _refuse_not_finite(column.name, numbers, missing)
         return numbers[:, None], []
+    if column.site:
+        names = site_texts(_site_values(values, column.name), column.name)
+        return encode_sites(column.levels, names, column.name), []
     place = {level: j for j, level in enumerate(column.levels)}
     unknown = len(place)
     objects = _objects(values, column.name, missing)

@@ -118,6 +118,14 @@ def prior(value: Any, init: str) -> str | PriorSpec:
     return value
 
 
+def sites(value: Any, prior: Any) -> None:
+    """A column of sites needs a prior that has a law for them."""
+    if value is not None and prior != "default":
+        raise ValueError(
+            f"sites needs prior='default', which learns how much sites differ; got {prior!r}"
+        )
+
+
 # Sweeps before the first draw, draws a chain and sweeps from draw to draw: where nothing is asked
 # for, in the first round of a fit that runs until it has settled; where something is, of the rest.
 FIRST_ROUND = {"warmup": 400, "draws": 200, "thin": 2}
@@ -156,6 +164,7 @@ def plan(
     levels: int = 0,
     link: str = "probit",
     tied: bool = False,
+    sites: tuple[int, int] | None = None,
 ) -> Plan:
     """The plan of a fit of that many rows from the estimator's parameters."""
     devices(params["devices"])
@@ -180,6 +189,7 @@ def plan(
         outcome=outcome,
         levels=levels,
         link=link,
+        sites=sites,
     )
 
 

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from ..model.outcome import Window
 from ..prediction import metrics
+from ..prediction.centiles import Centiles
 from ..prediction.concordance import concordance
 from ..prediction.credible import Band, above_each
 from ..prediction.supported import Density
@@ -93,6 +94,39 @@ class BDeepNoiseSurvival(BDeepNoiseRegressor):
             Mean over the draws, lower and upper end; (N, T) each.
         """
         return above_each(self._draw_densities(X), _log_times(times), level)
+
+    def centiles(self, X: Any, y: Any, level: float = 0.95) -> Centiles:
+        """Place observed times among those expected at the same x.
+
+        A score says where the time lies, so the time must be known: rows that were censored are an
+        error.  Their score is only known to exceed that of the time at which they were cut off;
+        leave them out, or ask :meth:`predict_survival` for P(time > t).
+
+        Parameters
+        ----------
+        X : table (N, P)
+        y : array (N,) of times, or (time, event), as in ``fit``
+            Times that ended in an event.
+        level : float
+            Posterior probability that an interval holds the score of the true density.
+
+        Returns
+        -------
+        Centiles
+            ``centile``, P(time <= t | x), and ``z``, the standard normal deviate with that
+            centile; each (N, 3): the score, and lower and upper end of its credible interval.
+        """
+        times = None if isinstance(y, tuple | Window) else np.asarray(y)
+        if times is not None and times.ndim == 1 and times.dtype.kind in "iuf":
+            return super().centiles(X, _log_times(times), level)
+        window = self._outcomes(y)
+        censored = np.flatnonzero((window.lower < window.upper)[:, 0])
+        if censored.size:
+            raise ValueError(
+                f"y: centiles need times that ended in an event; row {censored[0]} was censored, "
+                f"leave such rows out"
+            )
+        return super().centiles(X, window.lower[:, 0], level)
 
     def score(self, X: Any, y: Any) -> float:
         """Return Harrell's concordance of the median times: 1 is perfect order, 0.5 is chance.

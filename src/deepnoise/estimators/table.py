@@ -15,6 +15,7 @@ class TableInputs:
     encoder_: TableEncoder
     units_: Units
     _missing: Literal["error", "nan"] = "error"
+    sites: Any = None
 
     @property
     def accepts_missing_(self) -> bool:
@@ -30,7 +31,7 @@ class TableInputs:
 
     def _learn_inputs(self, X: Any) -> tuple[TableEncoder, np.ndarray]:
         """The encoder of a checked training table, and the table encoded."""
-        encoder = TableEncoder.learn(X, self._missing)
+        encoder = TableEncoder.learn(X, self._missing, self.sites)
         x = self._encoded(encoder, X)
         empty = np.flatnonzero(np.isnan(x).all(axis=0))
         if empty.size:

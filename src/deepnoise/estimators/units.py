@@ -89,15 +89,27 @@ class Inputs:
             raise ValueError("scores must name columns that exist")
 
     @classmethod
-    def learn(cls, x: np.ndarray, standardize: Standardize) -> "Inputs":
-        """With "scores", features have one where it says something else than they do."""
+    def learn(
+        cls, x: np.ndarray, standardize: Standardize, sites: tuple[int, int] | None = None
+    ) -> "Inputs":
+        """With "scores", features have one where it says something else than they do.
+
+        Columns of sites stay zeros and ones, so that the weights of no site are in another unit.
+        """
         if not standardize:
             return cls(Standardizer.identity(x.shape[1]))
         features = Standardizer.learn(x)
+        first, stop = sites or (0, 0)
+        if sites is not None:
+            none = (0.0,) * (stop - first), (1.0,) * (stop - first)
+            features = Standardizer(
+                (*features.mean[:first], *none[0], *features.mean[stop:]),
+                (*features.scale[:first], *none[1], *features.scale[stop:]),
+            )
         if standardize != "scores":
             return cls(features)
         columns = enumerate(features.apply(x).T)
-        seen = [(j, values[~np.isnan(values)]) for j, values in columns]
+        seen = [(j, v[~np.isnan(v)]) for j, v in columns if not first <= j < stop]
         varied = [(Score.learn(j, v), v) for j, v in seen if len(np.unique(v)) > 1]
         return cls(
             features, tuple(s for s, v in varied if np.corrcoef(s.apply(v), v)[0, 1] < ALIKE)
@@ -153,8 +165,10 @@ class Units:
     y: Standardizer
 
     @classmethod
-    def learn(cls, x: np.ndarray, y: Any, standardize: Standardize) -> "Units":
-        y, inputs = representative(y), Inputs.learn(x, standardize)
+    def learn(
+        cls, x: np.ndarray, y: Any, standardize: Standardize, sites: tuple[int, int] | None = None
+    ) -> "Units":
+        y, inputs = representative(y), Inputs.learn(x, standardize, sites)
         if not standardize:
             return cls(inputs, Standardizer.identity(y.shape[1]))
         units = cls(inputs, Standardizer.learn(y))

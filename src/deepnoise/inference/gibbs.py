@@ -127,8 +127,8 @@ def draw_scales(key, tau2, sigma2, scales: Scales, prior: Prior) -> Scales:
     if prior.noise_scale is None or prior.weight_scale is None:
         return scales
     noise = noise_given(tau2, sigma2, prior, prior.noise_scale)
-    layers = zip(scales.rho2, prior.weight, prior.weight_scale, strict=True)
-    weight = [weight_given(*part) for part in layers]
+    parts = zip(prior.scaled_weights(scales.rho2), prior.weight_scale, strict=True)
+    weight = [weight_given(*part, law) for part, law in parts]
     (drawn,), drawn_weight = sample_scales(key, [[noise], weight])
     return replace(scales, noise=drawn, weight=drawn_weight)
 

@@ -18,8 +18,11 @@ from ..model.gamma import Gamma
 from ..model.gaussian import sample_rows
 from ..model.inverse_gamma import InverseGamma
 from ..model.marginal import log_likelihood_of_means
-from ..model.network import Arrays, Latents, Prior, Scales, Theta, pre_activation
+from ..model.network import Arrays, Latents, Prior, Scales, Theta, by_layer, pre_activation
 from ..model.outcome import Seen
+
+# Which inputs are sites, as in ``Prior``.
+Sites = tuple[bool, ...] | None
 
 
 @jax.tree_util.register_dataclass
@@ -70,16 +73,16 @@ class Position:
     weight: Arrays | None = None
 
 
-def to_position(theta: Theta, scales: Scales) -> Position:
+def to_position(theta: Theta, scales: Scales, sites: Sites = None) -> Position:
     log = lambda variances: tuple(jnp.log(s2) for s2 in variances)  # noqa: E731
     moved = Theta(theta.beta, theta.gamma, log(theta.tau2), log(theta.sigma2))
     noise, weight = jax.tree.map(jnp.log, (scales.noise, scales.weight))
-    return Position(_rescaled(moved, noise, weight, -1), noise, weight)
+    return Position(_rescaled(moved, noise, weight, sites, -1), noise, weight)
 
 
-def from_position(position: Position, scales: Scales) -> tuple[Theta, Scales]:
+def from_position(position: Position, scales: Scales, sites: Sites = None) -> tuple[Theta, Scales]:
     """Theta and ``scales`` with the learnt ones of the position."""
-    moved = _rescaled(position.theta, position.noise, position.weight, 1)
+    moved = _rescaled(position.theta, position.noise, position.weight, sites, 1)
     noise, weight = jax.tree.map(jnp.exp, (position.noise, position.weight))
     return exp_variances(moved), replace(scales, noise=noise, weight=weight)
 
@@ -90,14 +93,14 @@ def exp_variances(position: Theta) -> Theta:
     return Theta(position.beta, position.gamma, exp(position.tau2), exp(position.sigma2))
 
 
-def _rescaled(theta: Theta, noise, weight, sign: int) -> Theta:
+def _rescaled(theta: Theta, noise, weight, sites: Sites, sign: int) -> Theta:
     """Log variances and weights times (sign = 1) or divided by (-1) the scales of these logs."""
     if noise is not None:
         *hidden, last = theta.tau2
         tau2 = (*(log + sign * noise for log in hidden), last)
         theta = replace(theta, tau2=tau2, sigma2=tuple(log + sign * noise for log in theta.sigma2))
     if weight is not None:
-        parts = zip(theta.beta, weight, strict=True)
+        parts = zip(theta.beta, by_layer(weight, sites), strict=True)
         beta = tuple(beta * jnp.exp(sign * log / 2) for beta, log in parts)
         theta = replace(theta, beta=beta)
     return theta
@@ -116,7 +119,7 @@ def log_density(
 
     ``counted`` as in ``model.conditionals``.
     """
-    theta = from_position(position, Scales((), ()))[0]
+    theta = from_position(position, Scales((), ()), prior.sites)[0]
     return log_likelihood(theta, noises, x, y, h, counted) + log_prior(position, prior)
 
 

@@ -141,8 +141,8 @@ class InterweavedKernel:
         from blackjax.mcmc import hmc
 
         theta, scales, tuning = state.gibbs.theta, state.gibbs.scales, state.tuning
-
-        flat, position = ravel_pytree(interweave.to_position(theta, scales))
+        sites = data.prior.sites
+        flat, position = ravel_pytree(interweave.to_position(theta, scales, sites))
 
         def log_density(flat):
             given = noises, x, y, data.prior, self.h, data.counted
@@ -163,7 +163,7 @@ class InterweavedKernel:
             key_hmc, start, log_density, size, _inverse_mass(tuning, position), self.leapfrogs
         )
         tuning = self._learn_step(t, tuning, info.acceptance_rate)
-        return interweave.from_position(position(end.position), scales), tuning
+        return interweave.from_position(position(end.position), scales, sites), tuning
 
     def _learn_mass(self, t, tuning: Tuning, score) -> Tuning:
         """The mass with one more score; once it is kept, the step size is tuned afresh."""

@@ -42,6 +42,7 @@ def plan_from_json(raw: dict[str, Any]) -> Plan:
         "hidden": tuple(raw["hidden"]),
         "h": piecewise_linear(**raw["h"]),
         "prior": _prior(raw["prior"]),
+        "sites": _sites(raw.get("sites")),
         "warmstart": WarmStart(**raw["warmstart"]),
     }
     return Plan(**{**raw, **checked})
@@ -50,6 +51,15 @@ def plan_from_json(raw: dict[str, Any]) -> Plan:
 def _whole(name: str, value: Any, least: int) -> None:
     if type(value) is not int or value < least:
         raise ValueError(f"{name} is {value!r}")
+
+
+def _sites(raw: Any) -> tuple[int, int] | None:
+    if raw is None:
+        return None
+    first, stop = raw
+    _whole("sites", first, 0)
+    _whole("sites", stop, first + 2)
+    return first, stop
 
 
 def _prior(raw: Any) -> str | PriorSpec:

@@ -38,7 +38,8 @@ class Plan:
 
     ``outcome`` is "real", "ordered" (``levels`` of one) or "choice" (of one among ``levels``);
     ``link`` is the noise through which levels or the choice are seen.  The kernel is tuned in
-    ``warmup`` sweeps; ``burn`` sweeps, if more, are done before a draw is kept.
+    ``warmup`` sweeps; ``burn`` sweeps, if more, are done before a draw is kept.  Columns of x from
+    ``sites[0]`` up to ``sites[1]`` are sites.
     """
 
     hidden: tuple[int, ...]
@@ -57,6 +58,7 @@ class Plan:
     levels: int = 0
     link: str = "probit"
     burn: int = 0
+    sites: tuple[int, int] | None = None
 
     @property
     def before(self) -> int:
@@ -279,12 +281,12 @@ def find_start(plan: Plan, fold_key, keys, rows: Data, complete: unseen.Unseen) 
         return warmstart.fit(key, x, y, train, held, widths, plan.h, plan.warmstart)
 
     theta, loss = jax.vmap(one_chain)(keys, train, held, complete)
-    return Start(theta, jax.vmap(partial(first_scales, plan.prior))(theta), loss)
+    return Start(theta, jax.vmap(partial(first_scales, plan.prior, plan.sites))(theta), loss)
 
 
 def build_plan_prior(plan: Plan, widths: tuple[int, ...], rows: int = 0, start=None) -> Prior:
     """The plan's prior; the noise of utilities seen by probit is their unit."""
-    prior = build_prior(plan.prior, widths, plan.dtype, rows, start)
+    prior = build_prior(plan.prior, widths, plan.dtype, rows, start, plan.sites)
     return with_utility_noise(prior) if plan.noise_is_unit else prior
 
 

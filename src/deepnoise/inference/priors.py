@@ -62,15 +62,19 @@ def build_prior(
     dtype,
     rows: int = 0,
     start: Theta | None = None,
+    sites: tuple[int, int] | None = None,
 ) -> Prior:
     """The prior named or given by ``spec`` for widths (P, K_0, ..., K_{L-1}, Q).
+
+    Inputs from ``sites[0]`` up to ``sites[1]`` are sites; only "default" has a law for them.
 
     "anchored" is the authors' code: σ², τ² ~ IG(N/2, N/2 · their start), with the paper's weights.
     """
     if isinstance(spec, PriorSpec):
         return same_everywhere(spec, widths, dtype)
     if spec == "default":
-        return learnt_prior(widths, dtype)
+        prior = learnt_prior(widths, dtype)
+        return prior if sites is None else with_sites(prior, widths[0], sites)
     if spec == "fixed":
         return fixed_prior(widths, dtype)
     paper = same_everywhere(PAPER, widths, dtype)
@@ -96,6 +100,24 @@ def learnt_prior(widths: tuple[int, ...], dtype) -> Prior:
         postact=(law(*HIDDEN_NOISE),) * (layers - 1),
         noise_scale=_half_normal(NOISE_SIZE, dtype),
         weight_scale=(_half_normal(WEIGHT_SIZE, dtype),) * layers,
+    )
+
+
+def with_sites(prior: Prior, inputs: int, sites: tuple[int, int]) -> Prior:
+    """The prior with a learnt scale s of its own for weights of sites: ρ² ~ IG(5, 5 s).
+
+    One site is on at a time: their fan-in is 1, and that of layer 0 the number of other inputs.
+    """
+    inside = np.zeros(inputs, bool)
+    inside[slice(*sites)] = True
+    first, scale = prior.weight[0], prior.weight_scale or ()
+    fan_in = np.where(inside, 1, max(inputs - inside.sum(), 1))
+    law = InverseGamma(first.a, jnp.asarray(WEIGHT_A / fan_in, first.b.dtype))
+    return replace(
+        prior,
+        weight=(law, *prior.weight[1:]),
+        weight_scale=(*scale, scale[0]),
+        sites=tuple(map(bool, inside)),
     )
 
 
@@ -136,7 +158,7 @@ def same_everywhere(spec: PriorSpec, widths: tuple[int, ...], dtype) -> Prior:
     )
 
 
-def first_scales(spec: str | PriorSpec, theta: Theta) -> Scales:
+def first_scales(spec: str | PriorSpec, sites: tuple[int, int] | None, theta: Theta) -> Scales:
     """Scales beside a Theta that gradients found; the first sweep draws them."""
     ones = Scales(*(jax.tree.map(jnp.ones_like, part) for part in (theta.beta, theta.gamma)))
     if spec not in LEARNT:
@@ -144,4 +166,6 @@ def first_scales(spec: str | PriorSpec, theta: Theta) -> Scales:
     hidden = [jnp.log(s2) for s2 in (*theta.tau2[:-1], *theta.sigma2)]
     noise = jnp.exp(jnp.mean(jnp.concatenate(hidden))) if hidden else ones.xi2[0][0]
     weight = tuple(jnp.mean(beta**2) * beta.shape[1] for beta in theta.beta)
+    if sites is not None:
+        weight = (*weight, jnp.mean(theta.beta[0][:, slice(*sites)] ** 2))
     return replace(ones, noise=noise, weight=weight)

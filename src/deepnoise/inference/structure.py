@@ -75,7 +75,8 @@ def _structure_of(plan: Plan, sizes: Sizes) -> Structure:
     units = tuple(leaf(k) for k in widths[1:])
     theta, scales = Theta(weights, units, units, units[:-1]), Scales(weights, units)
     if plan.prior in LEARNT:
-        scales = Scales(weights, units, leaf(), tuple(leaf() for _ in units))
+        learnt = len(units) + (plan.sites is not None)
+        scales = Scales(weights, units, leaf(), (leaf(),) * learnt)
     x, y = leaf(sizes.rows, sizes.inputs), leaf(sizes.rows, sizes.outcomes)
     beside = Beside(
         _input_law(sizes.inputs) if sizes.gaps else None,

@@ -1,6 +1,6 @@
 """The B-DeepNoise model: its parameters, prior, simulator and joint density."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import jax
@@ -42,7 +42,8 @@ class Scales:
     """Prior variances of the weights: rho2[l] like beta[l], xi2[l] like gamma[l].
 
     ``noise`` multiplies the prior of all hidden noise variances, ``weight[l]`` that of rho2[l];
-    None where the prior is fixed.
+    None where the prior is fixed.  Where some inputs are sites, one more entry of ``weight``, the
+    last, multiplies the prior of their part of rho2[0] instead of ``weight[0]``.
     """
 
     rho2: Arrays
@@ -70,7 +71,8 @@ class Prior:
     """An inverse-gamma law for every variance, one for each layer l (they may differ by entry).
 
     With ``noise_scale`` and ``weight_scale`` the laws of hidden noise variances and of rho2 are
-    those of variances whose learnt scale is 1.
+    those of variances whose learnt scale is 1.  ``sites`` tells which inputs are sites; the last
+    of ``weight_scale`` is then theirs.
     """
 
     weight: tuple[InverseGamma, ...]
@@ -79,6 +81,7 @@ class Prior:
     postact: tuple[InverseGamma, ...]
     noise_scale: Gamma | None = None
     weight_scale: tuple[Gamma, ...] | None = None
+    sites: tuple[bool, ...] | None = field(default=None, metadata={"static": True})
 
     def given(self, scales: Scales) -> "Prior":
         """The laws of all variances given the learnt scales."""
@@ -89,9 +92,30 @@ class Prior:
             postact = tuple(law.scaled(scales.noise) for law in self.postact)
             prior = replace(prior, preact=preact, postact=postact)
         if scales.weight is not None:
-            parts = zip(self.weight, scales.weight, strict=True)
+            parts = zip(self.weight, by_layer(scales.weight, self.sites), strict=True)
             prior = replace(prior, weight=tuple(law.scaled(s) for law, s in parts))
         return prior
+
+    def scaled_weights(self, rho2: Arrays) -> list[tuple[jax.Array, InverseGamma]]:
+        """What each learnt scale of weights scales: part of rho2, and its law."""
+        parts = list(zip(rho2, self.weight, strict=True))
+        if self.sites is None:
+            return parts
+        (first, law), inside = parts[0], np.array(self.sites)
+        b = jnp.broadcast_to(law.b, inside.shape)
+
+        def of(columns):
+            return first[:, columns], InverseGamma(law.a, b[columns])
+
+        return [of(~inside), *parts[1:], of(inside)]
+
+
+def by_layer(weight: Arrays, sites: tuple[bool, ...] | None) -> Arrays:
+    """The scale of each layer's weights, or its log; one an input for layer 0 with sites."""
+    if sites is None:
+        return weight
+    first, *others, of_sites = weight
+    return jnp.where(np.array(sites), of_sites, first), *others
 
 
 def pre_activation(u: jax.Array, beta: jax.Array, gamma: jax.Array) -> jax.Array:

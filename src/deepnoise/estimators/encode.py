@@ -72,6 +72,17 @@ class TableEncoder:
         """Names of the encoded columns, such as "colour=red"."""
         return tuple(name for column in self.columns for name in column.encoded_names)
 
+    def places(self, column: str | int) -> list[int]:
+        """Where the encoded columns of a column, by name or number, are."""
+        names = [part.name for part in self.columns]
+        number = names.index(column) if column in names else column
+        if not isinstance(number, int | np.integer) or not 0 <= number < len(names):
+            raise ValueError(
+                f"{column!r} is no column of X; it has {_listed(names)}, or their numbers from 0"
+            )
+        first = sum(len(part.encoded_names) for part in self.columns[:number])
+        return list(range(first, first + len(self.columns[number].encoded_names)))
+
     def select(self, table: Any) -> Any:
         """The table with exactly the training columns, in their order."""
         if not is_frame(table):

@@ -17,3 +17,17 @@ def test_parts_of_a_step(monkeypatch):
         for part in gpu_parts.parts().values():
             made = jax.eval_shape(part, *given, jax.ShapeDtypeStruct((), int))
             assert all(leaf.shape[0] == 2 for leaf in jax.tree.leaves(made))
+
+
+def test_conformal_intervals_in_repeated_problems(monkeypatch, tmp_path, capsys):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    import conformal
+
+    line = {"line, heavy tails": conformal.PROBLEMS["line, heavy tails"]}
+    monkeypatch.setattr(conformal, "PROBLEMS", line)
+    out = ["--out", str(tmp_path / "made.jsonl"), "--repetitions", "2"]
+    conformal.main(["run", *out])
+    conformal.main(["run", *out])
+    assert len((tmp_path / "made.jsonl").read_text().splitlines()) == 1
+    conformal.main(["table", *out])
+    assert "| line, heavy tails | by group |" in capsys.readouterr().out

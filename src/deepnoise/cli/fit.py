@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 MANY_LEVELS = 20
 # Parameters that not every kind of estimator has.
 OF_CLASSES = ("ordered", "link")
-NOT_OF_CLASSES = ("guard", "combine", "memory_limit", "support", "point_mass", "exposure")
+NOT_OF_CLASSES = ("guard", "combine", "cross_fit", "memory_limit")
+NOT_OF_CLASSES += ("support", "point_mass", "exposure")
 
 
 def chain_options(command: Any) -> Any:
@@ -62,6 +63,11 @@ def chain_options(command: Any) -> Any:
                 help="Weight of a wide normal in each density, for surprising rows.",
             ),
             click.option("--combine", default="equal", help="Weights of chains; or stacked."),
+            click.option(
+                "--cross-fit",
+                type=click.IntRange(min=2),
+                help="Folds of rows, of which each chain leaves one out: for honest scores.",
+            ),
             click.option("--init", default="prior", help="Where chains start; or gradient."),
             click.option("--sampler", default="interweaved", help="Sampler; or gibbs."),
             click.option(

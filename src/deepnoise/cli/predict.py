@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import options
-from .app import BadInput, Command
+from .app import BadInput, Command, note
 from .models import features, kind_of, open_finished, recall
 from .tables import called, check_table_output, listed, located, read_table, write_table
 
@@ -29,6 +29,12 @@ if TYPE_CHECKING:
 @click.option("--above", type=options.Numbers(), default="", help="c of P(y >= c | x).")
 @options.level
 @click.option(
+    "--conformal",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="Guaranteed coverage of intervals conformal_low, conformal_high; after fit --cross-fit.",
+)
+@click.option("--groups", help="Column whose groups each have the coverage of --conformal.")
+@click.option(
     "--keep",
     type=options.Names(),
     default="",
@@ -36,7 +42,9 @@ if TYPE_CHECKING:
 )
 @options.target
 @options.force
-def predict(model, data, out, quantiles, above, level, keep, target, force) -> None:
+def predict(
+    model, data, out, quantiles, above, level, conformal, groups, keep, target, force
+) -> None:
     """Mean, sd, quantiles and P(y >= c) of every row.
 
     Of times quantiles and P(time >= c), of classes the likeliest and the probability of each.
@@ -44,7 +52,10 @@ def predict(model, data, out, quantiles, above, level, keep, target, force) -> N
     check_table_output(out, force)
     estimator = open_finished(model, classes=True)
     if kind_of(estimator) == "classes":
-        options.refuse(("quantiles", "above"), f"{model} predicts classes, which have none")
+        options.refuse(
+            ("quantiles", "above", "conformal", "groups"),
+            f"{model} predicts classes, which have none",
+        )
     frame, known = read_table(data), recall(model)
     kept = list(frame.columns) if keep == ("all",) else list(keep)
     absent = [name for name in kept if name not in frame.columns]
@@ -54,6 +65,8 @@ def predict(model, data, out, quantiles, above, level, keep, target, force) -> N
     X = features(estimator, frame, others, data)
     with located(data):
         columns = predictions(estimator, X, quantiles, above, level)
+        if conformal is not None:
+            columns |= conformal_columns(estimator, X, conformal, groups)
     write_table(joined(frame[kept], columns), out)
 
 
@@ -80,6 +93,23 @@ def predictions(
         for m, c in enumerate(above):
             columns |= with_ends(f"p_above_{c:.12g}", *found[:, :, m].T)
     return columns
+
+
+def conformal_columns(
+    model: Any, X: Any, coverage: float, groups: str | None
+) -> dict[str, "np.ndarray"]:
+    """Ends of intervals with a guarantee; a remark where they are infinite."""
+    import warnings
+
+    import numpy as np
+
+    with warnings.catch_warnings(record=True) as remarks:
+        warnings.simplefilter("always")
+        ends = model.predict_conformal(X, coverage, groups)
+    for remark in remarks:
+        note(f"Warning: {remark.message}")
+    low, high = (np.exp(ends) if kind_of(model) == "times" else ends).T
+    return {"conformal_low": low, "conformal_high": high}
 
 
 def class_columns(model: Any, X: Any, level: float) -> dict[str, "np.ndarray"]:

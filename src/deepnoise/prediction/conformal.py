@@ -80,6 +80,8 @@ def grouped_intervals(
     found = np.tile([-np.inf, np.inf], (len(new), 1))
     for group in np.unique(new):
         own, wanted = known == group, new == group
+        if not own.any():
+            continue
         rank = rank_of(coverage, int(own.sum()), len(np.unique(folds[own])), guaranteed)
         found[wanted] = cross_intervals(base[:, wanted], scores[own], folds[own], rank)
     return found

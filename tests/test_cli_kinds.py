@@ -237,6 +237,7 @@ def test_bad_windows_and_empty_columns(columns, message, tmp_path):
     assert message in error(wrong, 2)
 
 
+@pytest.mark.slow
 def test_cross_fitted_chains_and_conformal_intervals(tmp_path):
     table(ROWS, 0).to_csv(tmp_path / "train.csv", index=False)
     table(TEST_ROWS, 1).to_csv(tmp_path / "test.csv", index=False)

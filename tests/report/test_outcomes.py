@@ -161,6 +161,7 @@ def test_effects_move_one_column(model):
     assert len(colour.values) == len(colour.curve.mean) == 2
 
 
+@pytest.mark.slow
 def test_a_cross_fitted_model_has_an_honest_score_on_its_page():
     X, y = table(30, 0)
     settings = {**PLAIN, "hidden": (2,), "chains": 2, "warmup": 20, "draws": 8, "paths": 2}

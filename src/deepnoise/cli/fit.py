@@ -63,11 +63,6 @@ def chain_options(command: Any) -> Any:
                 help="Weight of a wide normal in each density, for surprising rows.",
             ),
             click.option("--combine", default="equal", help="Weights of chains; or stacked."),
-            click.option(
-                "--cross-fit",
-                type=click.IntRange(min=2),
-                help="Folds of rows, of which each chain leaves one out: for honest scores.",
-            ),
             click.option("--init", default="prior", help="Where chains start; or gradient."),
             click.option("--sampler", default="interweaved", help="Sampler; or gibbs."),
             click.option(
@@ -116,6 +111,11 @@ def class_options(command: Any) -> Any:
     "--drop", type=options.Names(), default="", help="Columns to leave out of the features."
 )
 @chain_options
+@click.option(
+    "--cross-fit",
+    type=click.IntRange(min=2),
+    help="Folds of rows, of which each chain leaves one out: for honest scores.",
+)
 @class_options
 @click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of everything random.")
 @click.option(

@@ -232,6 +232,11 @@ class CrossFitted:
             raise ValueError(f"{what} needs cross-fitted chains; fit with cross_fit=2 or more")
         return self._folds
 
+    def _own_folds(self) -> Folds:
+        """The folds, also of chains that still run."""
+        assert self._folds is not None
+        return self._folds
+
     def _held_out_latent(self, folds: Folds) -> GaussianMixture:
         """Densities of the training rows on the network's scale, exposures aside."""
         parts = [self._of_fold(f, folds.x[folds.held(f)]) for f in range(folds.count)]
@@ -239,11 +244,12 @@ class CrossFitted:
 
     def _of_fold(self, fold: int, x: np.ndarray, guard: bool = True) -> GaussianMixture:
         """Densities of encoded rows by the chains that left a fold out, on the network's scale."""
-        return self._of_chains(slice(fold, None, self._cross_fitted("").count), fold, x, guard)
+        return self._of_chains(slice(fold, None, self.posterior_.plan.folds), fold, x, guard)
 
     def _of_chains(self, chains: slice, fold: int, x: np.ndarray, guard: bool) -> GaussianMixture:
-        folds = self._cross_fitted("")
-        units, posterior = folds.units[fold], self.posterior_
+        """Densities of encoded rows by some chains of a fold, in its units and then out of them."""
+        folds, posterior = self._own_folds(), self.posterior_
+        units = folds.units[fold]
         draws = jax.tree.map(lambda a: a[chains].reshape(-1, *a.shape[2:]), posterior.draws)
         rows = self._network_rows(units.x.apply(x))
         density = predictive(self._prediction_key(), draws, rows, posterior.plan.h, self.paths)
@@ -252,7 +258,7 @@ class CrossFitted:
 
     def _stacked_by_fold(self) -> np.ndarray:
         """Weights of all chains: those of a fold by their densities of its rows."""
-        folds, chains = self._cross_fitted("combine='stacked'"), self.posterior_.plan.chains
+        folds, chains = self._own_folds(), self.posterior_.plan.chains
         weights = np.empty(chains)
         for fold in range(folds.count):
             held, own = folds.held(fold), range(fold, chains, folds.count)

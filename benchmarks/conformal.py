@@ -27,6 +27,8 @@ FEW_SWEEPS = {"warmup": 40, "draws": 10, "thin": 1, "paths": 4, "sampler": "gibb
 FITS = {"chains": 2, "cross_fit": 2, "progress": False, **FEW_SWEEPS}
 # Plain Gibbs sweeps move by noise/√N: with this prior, a few dozen lead somewhere.
 PRIOR = {"weight": (5, 5), "bias": (5, 5), "preact": (2, 0.005), "postact": (2, 0.005)}
+# The noise of y is held at about 3 % of its standard deviation, whatever the data say.
+SURE = PRIOR | {"preact": (5000, 5)}
 KINDS = ("model", "plain", "guaranteed", "by group")
 
 
@@ -50,6 +52,7 @@ def uneven(rng, x, group):
 PROBLEMS = {
     "right model": Problem(even, {"hidden": (3,), "prior": PRIOR}),
     "line, heavy tails": Problem(uneven, {"hidden": (), "prior": PRIOR}),
+    "far too sure": Problem(uneven, {"hidden": (3,), "prior": SURE}),
     "chains of 3 sweeps": Problem(uneven, {"hidden": (3,), "warmup": 2, "draws": 1, "paths": 2}),
 }
 

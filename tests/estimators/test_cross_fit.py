@@ -79,6 +79,7 @@ def test_draws_in_common_units_have_the_same_densities(exact):
     np.testing.assert_allclose(view.predict_density(X).log_prob(Y), ours.log_prob(Y), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_straight_line_is_averaged_over_folds_exactly():
     line = small(**EXACT | {"hidden": (), "guard": 0.0}).fit(X, Y)
     single = [line._of_fold(fold, X).pdf(Y) for fold in range(2)]

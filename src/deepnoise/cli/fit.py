@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 MANY_LEVELS = 20
 # Parameters that not every kind of estimator has.
 OF_CLASSES = ("ordered", "link")
-NOT_OF_CLASSES = ("guard", "combine", "cross_fit", "memory_limit")
-NOT_OF_CLASSES += ("support", "point_mass", "exposure")
+OUTCOME_OPTIONS = ("support", "point_mass", "exposure")
+NOT_OF_CLASSES = ("guard", "combine", "cross_fit", "memory_limit", *OUTCOME_OPTIONS)
 
 
 def chain_options(command: Any) -> Any:

@@ -52,7 +52,7 @@ def uneven(rng, x, group):
 PROBLEMS = {
     "right model": Problem(even, {"hidden": (3,), "prior": PRIOR}),
     "line, heavy tails": Problem(uneven, {"hidden": (), "prior": PRIOR}),
-    "far too sure": Problem(uneven, {"hidden": (3,), "prior": SURE}),
+    "line, far too sure": Problem(uneven, {"hidden": (), "prior": SURE}),
     "chains of 3 sweeps": Problem(uneven, {"hidden": (3,), "warmup": 2, "draws": 1, "paths": 2}),
 }
 
@@ -92,7 +92,7 @@ def run(out: Path, repetitions: int) -> None:
             if (name, first) in known:
                 continue
             made = [repetition(problem, seed) for seed in range(first, first + count)]
-            kinds = {kind: np.array([found[kind] for found in made]).tolist() for kind in KINDS}
+            kinds = {kind: np.round([found[kind] for found in made], 3).tolist() for kind in KINDS}
             row = {"problem": name, "first": first, "count": count, **versions(), "found": kinds}
             with out.open("a") as file:
                 file.write(json.dumps(row) + "\n")

@@ -11,8 +11,8 @@ from deepnoise.inference.gibbs import GibbsState
 from deepnoise.inference.kernels import GibbsKernel, InterweavedKernel
 from deepnoise.inference.priors import build_prior
 from deepnoise.inference.refresh import refresh
-from deepnoise.inference.sampling import CHAIN_AXES, chain_keys
-from deepnoise.inference.unseen import Data
+from deepnoise.inference.sampling import chain_keys
+from deepnoise.inference.unseen import Data, chain_axes
 from deepnoise.model.activation import hard_tanh
 from deepnoise.model.network import pre_activation, sample_prior
 from deepnoise.model.random import normals
@@ -57,7 +57,7 @@ def make_state(size: Size, sampler: str):
         return kernel.init(key, theta, scales, data)
 
     keys = chain_keys(0, size.chains)
-    return jax.vmap(one_chain, in_axes=(0, CHAIN_AXES))(keys, data)
+    return jax.vmap(one_chain, in_axes=(0, chain_axes(data)))(keys, data)
 
 
 def arguments(size: Size, sampler: str):
@@ -127,7 +127,7 @@ def parts() -> dict[str, Callable]:
         "Hamiltonian move": move,
         "refresh": paths,
     }
-    axes = 0, 0, CHAIN_AXES
+    axes = 0, 0, Data(x=None, y=None, prior=0)
     return {name: _without_count(jax.vmap(f, in_axes=axes)) for name, f in named.items()}
 
 

@@ -130,6 +130,8 @@ def too_long(path: Path) -> dict[str, int]:
     tree = ast.parse(text)
     functions = (ast.FunctionDef, ast.AsyncFunctionDef)
     nodes = [node for node in ast.walk(tree) if isinstance(node, functions)]
+    # The constructor of an estimator must name all its parameters, and does nothing else.
+    nodes = [node for node in nodes if node.name != "__init__"]
     sizes = {node.name: size for node in nodes if (size := code_lines(node)) > MAX_FUNCTION_LINES}
     lines = len(text.splitlines()) - docstring_lines(tree)
     return sizes | ({"the file": lines} if lines >= MAX_FILE_LINES else {})

@@ -79,3 +79,17 @@ def test_sites_at_toy_size(monkeypatch, tmp_path, capsys):
     out.write_text(json.dumps({"sites": 5, "found": found}) + "\n")
     sites.show(out, None)
     assert "| adapted | later |" in capsys.readouterr().out
+
+
+def test_conformal_intervals_in_repeated_problems(monkeypatch, tmp_path, capsys):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    import conformal
+
+    line = {"line, heavy tails": conformal.PROBLEMS["line, heavy tails"]}
+    monkeypatch.setattr(conformal, "PROBLEMS", line)
+    out = ["--out", str(tmp_path / "made.jsonl"), "--repetitions", "2"]
+    conformal.main(["run", *out])
+    conformal.main(["run", *out])
+    assert len((tmp_path / "made.jsonl").read_text().splitlines()) == 1
+    conformal.main(["table", *out])
+    assert "| line, heavy tails | by group |" in capsys.readouterr().out

@@ -277,3 +277,27 @@ def test_wrong_supports(tmp_path, options, message):
     assert result.exit_code in (1, 2)
     assert message in result.stderr
     assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.slow
+def test_cross_fitted_chains_and_conformal_intervals(tmp_path):
+    table(ROWS, 0).to_csv(tmp_path / "train.csv", index=False)
+    table(TEST_ROWS, 1).to_csv(tmp_path / "test.csv", index=False)
+    result = fit(tmp_path / "train.csv", tmp_path / "model", "--cross-fit", 2)
+    assert result.exit_code == 0, result.output
+    found = written(tmp_path / "model", tmp_path / "test.csv", "--conformal", 0.7)
+    X = table(TEST_ROWS, 1).drop(columns=["id", "y"])
+    ends = load(tmp_path / "model").predict_conformal(X, 0.7)
+    np.testing.assert_allclose(found[["conformal_low", "conformal_high"]], ends, rtol=1e-9)
+    asked = ["--conformal", 0.9, "--groups", "colour"]
+    result = run("predict", tmp_path / "model", tmp_path / "test.csv", *asked)
+    assert result.exit_code == 0
+    assert "Warning: 8 of 8 intervals are infinite: a guarantee of 0.9 needs 38" in result.stderr
+
+
+def test_conformal_intervals_of_a_usual_model_are_an_error(home):
+    asked = ["--conformal", 0.9]
+    wrong = run("predict", home / "classes", home / "test.csv", *asked)
+    assert "predicts classes, which have none" in error(wrong, 2)
+    wrong = run("predict", home / "times", home / "test.csv", *asked)
+    assert "predict_conformal needs cross-fitted chains" in error(wrong, 2)

@@ -29,6 +29,7 @@ SLOW = {
     "docs/explanation/convergence.md",
     "docs/how_to/censored.md",
     "docs/how_to/classes.md",
+    "docs/how_to/conformal.md",
     "docs/how_to/large_tables.md",
     "docs/how_to/missing.md",
     "docs/how_to/model_selection.md",

@@ -145,3 +145,29 @@ def test_as_table_and_as_json():
 def test_shapes_are_checked(values):
     with pytest.raises(ValueError, match="chain, draw"):
         diagnose(values)
+
+
+def test_chains_that_left_different_rows_out_are_judged_fold_by_fold():
+    x = np.random.default_rng(7).normal(size=(4, 500))
+    apart = x + np.array([0.0, 5.0, 0.0, 5.0])[:, None]
+    assert diagnose({"mean": apart}).status == "apart"
+    found = diagnose({"mean": apart}, folds=2)
+    assert found.status == "settled"
+    assert found.verdict.endswith("chains were compared with those of their fold only")
+    assert found.to_dict()["folds"] == 2
+    assert found.rows[0].mean == pytest.approx(apart.mean())
+    # Chains of the same fold that differ are still noticed, and the worst fold counts.
+    worse = x + np.array([0.0, 5.0, 0.0, 9.0])[:, None]
+    assert diagnose({"mean": worse}, folds=2).status == "apart"
+    worst = diagnose({"mean": worse[1::2]})
+    assert diagnose({"mean": worse}, folds=2).max_rhat == pytest.approx(worst.max_rhat)
+    alone = diagnose({"mean": apart[:2]}, folds=2)
+    assert "each fold has one chain, whose two halves were compared" in alone.verdict
+
+
+def test_shares_between_chains_are_of_chains_of_one_fold():
+    rng = np.random.default_rng(8)
+    mean = rng.normal(size=(4, 400)) * 0.1 + np.array([0.0, 5.0, 0.0, 5.0])[:, None]
+    values = {"mean[0]": mean, "sd[0]": np.ones((4, 400))}
+    assert diagnose(values).share_between > 0.5
+    assert diagnose(values, folds=2).share_between < 0.01

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deepnoise import BDeepNoiseClassifier, BDeepNoiseSurvival, between
+from deepnoise import BDeepNoiseClassifier, BDeepNoiseRegressor, BDeepNoiseSurvival, between
 from deepnoise.estimators.effects import effects
 from deepnoise.prediction.mixture import GaussianMixture
 from deepnoise.report import report
@@ -12,8 +12,10 @@ from deepnoise.report.above import above
 from deepnoise.report.calibration import calibration
 from deepnoise.report.case import make_case
 from deepnoise.report.densities import shown_rows
+from deepnoise.report.held_out import held_out
 from deepnoise.report.scores import scores
 from deepnoise.report.sharpness import sharpness
+from deepnoise.report.words import number
 from tests.estimators.toy import PLAIN, Line, sloped
 from tests.report.pages import NUMBER, fitted, table
 from tests.report.test_page import check
@@ -157,3 +159,22 @@ def test_effects_move_one_column(model):
     assert (size.curve.mean <= size.curve.upper).all()
     colour = next(effect for effect in found.values() if effect.is_category)
     assert len(colour.values) == len(colour.curve.mean) == 2
+
+
+@pytest.mark.slow
+def test_a_cross_fitted_model_has_an_honest_score_on_its_page():
+    X, y = table(30, 0)
+    settings = {**PLAIN, "hidden": (2,), "chains": 2, "warmup": 20, "draws": 8, "paths": 2}
+    model = BDeepNoiseRegressor(**settings, cross_fit=2, random_state=0).fit(X, y)
+    found = held_out(make_case(model, *table(25, 1)))
+    assert "30 rows of the fit were dealt into 2 folds" in found.summary
+    assert [line.name for line in found.lines][:3] == ["CRPS", "RMSE", "NLL"]
+    report_of_rows = model.held_out_report()
+    assert found.lines[2].value == number(report_of_rows["nll"])
+    page = check(report(model, X))
+    assert "held-out" in page.ids
+    assert "Training rows, held out" in page.text
+
+
+def test_a_usual_model_has_none(model):
+    assert held_out(make_case(model, *table(25, 1))) is None

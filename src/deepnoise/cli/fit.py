@@ -22,7 +22,7 @@ MANY_LEVELS = 20
 # Parameters that not every kind of estimator has.
 OF_CLASSES = ("ordered", "link")
 OF_SUPPORTS = ("support", "point_mass", "exposure")
-NOT_OF_CLASSES = ("guard", "combine", "memory_limit", *OF_SUPPORTS)
+NOT_OF_CLASSES = ("guard", "combine", "cross_fit", "memory_limit", *OF_SUPPORTS)
 
 
 def chain_options(command: Any) -> Any:
@@ -120,6 +120,11 @@ def class_options(command: Any) -> Any:
 @chain_options
 @support_options
 @click.option("--sites", help="Column of sites or batches, of which new ones may come.")
+@click.option(
+    "--cross-fit",
+    type=click.IntRange(min=2),
+    help="Folds of rows, of which each chain leaves one out: for honest scores.",
+)
 @class_options
 @click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of everything random.")
 @click.option(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import options
-from .app import BadInput, Command
+from .app import BadInput, Command, note
 from .models import features, kind_of, open_finished, recall
 from .tables import called, check_table_output, listed, located, read_table, write_table
 
@@ -35,6 +35,12 @@ if TYPE_CHECKING:
 )
 @options.level
 @click.option(
+    "--conformal",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="Guaranteed coverage of intervals conformal_low, conformal_high; after fit --cross-fit.",
+)
+@click.option("--groups", help="Column whose groups each have the coverage of --conformal.")
+@click.option(
     "--keep",
     type=options.Names(),
     default="",
@@ -42,7 +48,9 @@ if TYPE_CHECKING:
 )
 @options.target
 @options.force
-def predict(model, data, out, quantiles, above, grid, level, keep, target, force) -> None:
+def predict(
+    model, data, out, quantiles, above, grid, level, conformal, groups, keep, target, force
+) -> None:
     """Mean, sd, quantiles, P(y >= c) and density of every row.
 
     Of times all but mean and sd, of classes the likeliest and the probability of each.
@@ -50,7 +58,10 @@ def predict(model, data, out, quantiles, above, grid, level, keep, target, force
     check_table_output(out, force)
     estimator = open_finished(model, classes=True)
     if kind_of(estimator) == "classes":
-        options.refuse(("quantiles", "above", "grid"), f"{model} predicts classes, which have none")
+        options.refuse(
+            ("quantiles", "above", "grid", "conformal", "groups"),
+            f"{model} predicts classes, which have none",
+        )
     frame, known = read_table(data), recall(model)
     kept = list(frame.columns) if keep == ("all",) else list(keep)
     absent = [name for name in kept if name not in frame.columns]
@@ -60,6 +71,8 @@ def predict(model, data, out, quantiles, above, grid, level, keep, target, force
     X = features(estimator, frame, others, data)
     with located(data):
         columns = predictions(estimator, X, quantiles, above, level, grid)
+        if conformal is not None:
+            columns |= conformal_columns(estimator, X, conformal, groups)
     write_table(joined(frame[kept], columns), out)
 
 
@@ -96,6 +109,23 @@ def predictions(
         heights = density.pdf_grid(there(grid)) / (grid if kind == "times" else 1.0)
         columns |= {f"pdf_{y:.12g}": height for y, height in zip(grid, heights.T, strict=True)}
     return columns
+
+
+def conformal_columns(
+    model: Any, X: Any, coverage: float, groups: str | None
+) -> dict[str, "np.ndarray"]:
+    """Ends of intervals with a guarantee; a remark where they are infinite."""
+    import warnings
+
+    import numpy as np
+
+    with warnings.catch_warnings(record=True) as remarks:
+        warnings.simplefilter("always")
+        ends = model.predict_conformal(X, coverage, groups)
+    for remark in remarks:
+        note(f"Warning: {remark.message}")
+    low, high = (np.exp(ends) if kind_of(model) == "times" else ends).T
+    return {"conformal_low": low, "conformal_high": high}
 
 
 def class_columns(model: Any, X: Any, level: float) -> dict[str, "np.ndarray"]:

@@ -96,4 +96,4 @@ class RunningRhat:
         view.seed_ = posterior.plan.seed
         total = len(view._y)
         rows = np.unique(np.linspace(0, total - 1, min(total, ROWS)).astype(int))
-        return diagnose(view.predictive_functionals(rows)).max_rhat
+        return diagnose(view.predictive_functionals(rows), posterior.plan.folds).max_rhat

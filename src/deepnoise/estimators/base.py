@@ -59,6 +59,10 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
         """Densities of what a model is fitted to, at standardised rows, as those of y."""
         return density
 
+    def _repeated(self, sample_weight: ArrayLike, rows: int) -> np.ndarray:
+        """Numbers of rows, each as often as its weight says."""
+        return replicated(sample_weight, rows)
+
     def _seed(self) -> int:
         return draw_seed(self.random_state)
 
@@ -87,7 +91,7 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
         self.__dict__.pop("seed_", None)
         self.encoder_, x, outcomes = self._learn_table(X, y)
         if sample_weight is not None:
-            rows = replicated(sample_weight, len(x))
+            rows = self._repeated(sample_weight, len(x))
             x, outcomes = x[rows], taken(outcomes, rows)
         z = self._on_network_scale(x, outcomes)
         self.units_ = self._learnt_units(x, z, units)
@@ -173,12 +177,15 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
         """
         check_is_fitted(self)
         seen = self._outcomes(y)
+        self.stretch_ = 1.0
+        self._stretch_by(self.predict_density(X), seen)
+        return self
+
+    def _stretch_by(self, density: Density, seen: Any) -> None:
+        """Learn ``stretch_`` from densities that are not stretched."""
         if not exact_rows(seen).all():
             raise ValueError("y: recalibrate needs exact values, not windows; leave other rows out")
-        self.stretch_ = 1.0
-        density = self.predict_density(X)
         self.stretch_ = best_stretch(*metrics.on_latent_scale(density, representative(seen)))
-        return self
 
     def _header(self) -> dict[str, Any]:
         return {**super()._header(), "stretch": getattr(self, "stretch_", 1.0)}
@@ -304,7 +311,10 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
         >>> list(model.fit(X, X[:, 0] ** 2).score_report(X, X[:, 0] ** 2))[:3]
         ['rmse', 'nll', 'crps']
         """
-        density, seen = self.predict_density(X), self._outcomes(y)
+        return self._scores(self.predict_density(X), self._outcomes(y))
+
+    def _scores(self, density: Density, seen: Any) -> dict[str, float]:
+        """What ``score_report`` says of densities and of what was seen."""
         nll, exact = metrics.nll_seen(density, seen), exact_rows(seen)
         covered = coverage_report(density, seen)
         if not exact.any():

@@ -23,6 +23,7 @@ from . import settings
 from .adapt import AdaptsSites
 from .base import DensityRegressor
 from .chains import PosteriorChains, windows_of
+from .held_out import CrossFitted
 from .insight import PosteriorInsights
 from .outcomes import (
     LatticeWarning,
@@ -40,7 +41,9 @@ from .units import Standardizer, Units
 COMBINATIONS = ("equal", "stacked")
 
 
-class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, AdaptsSites, DensityRegressor):
+class BDeepNoiseRegressor(
+    CrossFitted, PosteriorChains, PosteriorInsights, AdaptsSites, DensityRegressor
+):
     """Predict the density of y by a Bayesian neural network with noise in every layer.
 
     X may hold NaN, in ``fit`` and in prediction: missing inputs are drawn like other unknowns.  y
@@ -78,7 +81,14 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, AdaptsSites, Densi
         the posterior predictive alone.  Credible bands, decompositions and diagnostics never
         include it.
     combine : {"equal", "stacked"}
-        Chains count equally, or by stacking of their leave-one-out densities at training rows.
+        Chains count equally, or by stacking of their leave-one-out densities at training rows; with
+        ``cross_fit``, of their densities at the rows that they left out.
+    cross_fit : int, optional
+        Number K of folds of the rows.  Chain c leaves fold c mod K out altogether, so that each
+        training row has an honest density by chains that did not see it: for
+        :meth:`held_out_report`, :meth:`recalibrate` without other rows and
+        :meth:`predict_conformal`.  ``chains`` must be a multiple of K.  The length of the chains is
+        then fixed, as if ``warmup`` were given: a rule that stops them would look at all rows.
     init : {"prior", "gradient"}
         Where chains start: at draws of the prior, or at gradient fits.
     sampler : {"interweaved", "gibbs"}
@@ -164,6 +174,7 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, AdaptsSites, Densi
         paths=10,
         guard=0.001,
         combine="equal",
+        cross_fit=None,
         init="prior",
         sampler="interweaved",
         support=None,
@@ -185,6 +196,7 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, AdaptsSites, Densi
         self.paths = paths
         self.guard = guard
         self.combine = combine
+        self.cross_fit = cross_fit
         self.init = init
         self.sampler = sampler
         self.support = support
@@ -233,6 +245,11 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, AdaptsSites, Densi
 
     def _on_network_scale(self, x: np.ndarray, outcomes: Any) -> Any:
         self.support_ = learnt(declared(self.support, self.point_mass), outcomes)
+        self._given = x, outcomes
+        return self._latent(x, outcomes)
+
+    def _latent(self, x: np.ndarray, outcomes: Any) -> Any:
+        """What the network is of: z, on a scale without bounds, less the log of the exposure."""
         z, place = self.support_.window(outcomes), self._exposure_place()
         if place is None:
             return z
@@ -272,17 +289,25 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, AdaptsSites, Densi
 
     def _network_rows(self, rows: np.ndarray) -> np.ndarray:
         """Inputs of the network: exposures count nothing."""
-        place = self._exposure_place()
-        if place is None:
+        if not (constant := self._constant_inputs()):
             return rows
-        scores = [
-            len(self.units_.x.scale) + i
-            for i, s in enumerate(self.units_.x.scores)
-            if s.column == place
-        ]
         rows = rows.copy()
-        rows[:, [place, *scores]] = 0.0
+        rows[:, list(constant)] = 0.0
         return rows
+
+    def _constant_inputs(self) -> tuple[int, ...]:
+        place, units = self._exposure_place(), self.units_.x
+        if place is None:
+            return ()
+        scores = (i for i, s in enumerate(units.scores, len(units.scale)) if s.column == place)
+        return place, *scores
+
+    def _repeated(self, sample_weight: Any, rows: int) -> np.ndarray:
+        if self.cross_fit is not None:
+            raise ValueError(
+                "cross_fit needs sample_weight=None: rows that count twice are not like new rows"
+            )
+        return super()._repeated(sample_weight, rows)
 
     def _fit(self, x: np.ndarray, y: Any, seed: int) -> None:
         x = self._network_rows(x)
@@ -293,6 +318,7 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, AdaptsSites, Densi
             raise ValueError(
                 "combine='stacked' needs y without missing values where there are several outcomes"
             )
+        self._make_folds(plan)
         values = np.nan_to_num(representative(y))
         step = None if isinstance(y, Window) else self._step(y)
         if step is not None:
@@ -314,11 +340,13 @@ class BDeepNoiseRegressor(PosteriorChains, PosteriorInsights, AdaptsSites, Densi
     def _posterior_density(self, x: np.ndarray) -> GaussianMixture:
         plan, x = self.posterior_.plan, self._network_rows(x)
         weights, key, laws = self._draw_weights(), self._prediction_key(), self._input_laws(x)
-        return predictive(key, self.posterior_.flat(), x, plan.h, self.paths, weights, laws)
+        return predictive(key, self._in_units().flat(), x, plan.h, self.paths, weights, laws)
 
     def _keep(self, posterior: Posterior) -> None:
         super()._keep(posterior)
-        if self.combine == "stacked":
+        if self.combine == "stacked" and self._folds is not None:
+            self.chain_weights_ = self._stacked_by_fold()
+        elif self.combine == "stacked":
             densities, y = self._training_densities(slice(None))
             self.chain_weights_ = chain_weights(densities, y, len(self.chain_weights_))
 

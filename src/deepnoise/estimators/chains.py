@@ -26,6 +26,7 @@ from ..prediction.per_draw import DrawDensities, spaced
 from . import files, settings
 from .checkpoint import Checkpointer, checkpoint_seed, estimator_header
 from .encode import TableEncoder
+from .folds import Folds
 from .progress import reporting
 from .sites import without_new
 from .units import Units
@@ -56,6 +57,7 @@ class PosteriorChains:
     _x: np.ndarray
     _y: np.ndarray
     _seen: Any
+    _folds: Folds | None = None
     _rows: Callable[[Any], np.ndarray]
     _judged: Callable[[], Diagnostics]
 
@@ -178,12 +180,37 @@ class PosteriorChains:
 
     def _drawn(self, plan: Plan, posterior: Posterior | None, on_segment) -> Posterior:
         fit, resume = self._engine(plan)
+        x, seen, own = self._x, self._seen, {}
+        if self._folds is not None:
+            x, seen, counted = self._folds.given(plan, self._network_rows)
+            own = {"counted": counted}
         if posterior is None:
-            return fit(plan, self._x, self._seen, on_segment)
-        return resume(posterior, self._x, self._seen, plan.draws, on_segment)
+            return fit(plan, x, seen, on_segment, **own)
+        return resume(posterior, x, seen, plan.draws, on_segment, **own)
+
+    def _network_rows(self, rows: np.ndarray) -> np.ndarray:
+        """Inputs of the network, of standardised rows."""
+        return rows
+
+    def _constant_inputs(self) -> tuple[int, ...]:
+        """Inputs of the network that are always zero."""
+        return ()
+
+    def _recall(self, rows: dict[str, np.ndarray]) -> None:
+        """Take back what a model folder holds of the rows beyond x and y."""
+
+    def _in_units(self) -> Posterior:
+        """The posterior with the draws of all chains in the units of the model."""
+        if self._folds is None:
+            return self.posterior_
+        draws, constant = self.posterior_.draws, self._constant_inputs()
+        common = self._folds.common(draws, self.units_, constant)
+        return replace(self.posterior_, run=replace(self.posterior_.run, draws=common))
 
     def _engine(self, plan: Plan) -> tuple[Callable[..., Posterior], Callable[..., Posterior]]:
         """How to fit and how to resume: in memory or, where that would not do, from disk."""
+        if self._folds is not None and self.devices != 1:
+            raise ValueError("chains of cross_fit need devices=1: they have different rows")
         limit = settings.memory("memory_limit", self.memory_limit)
         if limit is None or not streaming.needed(plan, self._x, self._seen, limit):
             spread = settings.devices(self.devices)
@@ -291,7 +318,7 @@ class PosteriorChains:
     def _draw_densities_at(self, x: np.ndarray) -> DrawDensities:
         return DrawDensities(
             key=self._prediction_key(),
-            draws=self.posterior_.flat(),
+            draws=self._in_units().flat(),
             weights=self._draw_weights(),
             x=x,
             h=self.posterior_.plan.h,

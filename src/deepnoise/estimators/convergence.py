@@ -1,6 +1,6 @@
 """What chains say of themselves, whatever they predict: do they agree, and leave-one-out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ class ChainInsights:
     posterior_: Posterior
     chain_weights_: np.ndarray
     _y: np.ndarray
+    _in_units: Callable[[], Posterior]
     _diagnostics: Diagnostics | None
 
     def _functionals(self, rows: np.ndarray) -> dict[str, np.ndarray]:
@@ -76,7 +77,8 @@ class ChainInsights:
     def _judged(self) -> Diagnostics:
         """The diagnostics, of chains that may still run."""
         if self._diagnostics is None:
-            self._diagnostics = diagnose(self._functionals(self._spread_rows()))
+            functionals = self._functionals(self._spread_rows())
+            self._diagnostics = diagnose(functionals, self.posterior_.plan.folds)
         return self._diagnostics
 
     def loo(self) -> arviz.Loo:
@@ -90,14 +92,18 @@ class ChainInsights:
         Loo
         """
         check_is_fitted(self)
+        if self.posterior_.plan.folds:
+            raise ValueError(
+                "loo needs chains that saw all rows; with cross_fit, held_out_report has the score "
+                "of rows by chains that did not see them"
+            )
         return arviz.loo(self._log_likelihood())
 
     def to_arviz(self) -> Any:
         """Return draws, log likelihood and observed y as ArviZ's own type; needs ArviZ."""
         check_is_fitted(self)
-        return arviz.to_arviz(
-            self.posterior_, self._log_likelihood(), self._observed(), self._named(), self._beside()
-        )
+        said = self._log_likelihood(), self._observed(), self._named(), self._beside()
+        return arviz.to_arviz(self._in_units(), *said)
 
     def _html_repr(self) -> str:
         """scikit-learn's own picture of an estimator, and below it what was fitted."""

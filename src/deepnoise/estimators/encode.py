@@ -102,6 +102,17 @@ class TableEncoder:
         known = any(column.site and (column.levels or ())[-1] == NEW for column in self.columns)
         return self.sites[1] - 1 if self.sites and known else None
 
+    def places(self, column: str | int) -> list[int]:
+        """Where the encoded columns of a column, by name or number, are."""
+        names = [part.name for part in self.columns]
+        number = names.index(column) if column in names else column
+        if not isinstance(number, int | np.integer) or not 0 <= number < len(names):
+            raise ValueError(
+                f"{column!r} is no column of X; it has {_listed(names)}, or their numbers from 0"
+            )
+        first = sum(len(part.encoded_names) for part in self.columns[:number])
+        return list(range(first, first + len(self.columns[number].encoded_names)))
+
     def select(self, table: Any) -> Any:
         """The table with exactly the training columns, in their order."""
         if not is_frame(table):

@@ -53,6 +53,8 @@ def row_arrays(estimator: Any) -> dict[str, np.ndarray]:
     rows = {"x": estimator._x, "y": estimator._y}
     if estimator._seen is not estimator._y:
         rows |= {name: np.asarray(a) for name, a in vars(estimator._seen).items()}
+    if estimator._folds is not None:
+        rows |= estimator._folds.arrays()
     return rows
 
 
@@ -122,6 +124,7 @@ def _restored(stored: Stored) -> Any:
     made._restore(header)
     made.posterior_ = posterior
     made._diagnostics = None
+    made._recall(rows)
     _check(made)
     made.seed_ = posterior.plan.seed
     return made

@@ -145,14 +145,43 @@ def most_sweeps(value: Any, rows: int) -> int:
 
 
 def fixed_length(estimator: Any) -> bool:
-    """Whether the user said how long the chains shall be."""
-    return any(getattr(estimator, name) is not None for name in FIXED)
+    """Whether the user said how long the chains shall be, or they must not ask held-out rows."""
+    return any(getattr(estimator, name, None) is not None for name in (*FIXED, "cross_fit"))
+
+
+# What chains that leave a fold out cannot have, and why.
+NOT_CROSS_FITTED = {
+    "init": ("prior", "init='prior': gradient starts hold out rows of their own"),
+    "devices": (1, "devices=1: chains have different rows"),
+    "memory_limit": (None, "memory_limit=None: chains have different rows"),
+    "point_mass": (None, "point_mass=None: its scale would be learnt from held-out rows"),
+}
+
+
+def folds(params: Mapping[str, Any]) -> int:
+    """The number of folds of ``cross_fit``, 0 for none; an error for what does not go with it."""
+    if (value := params.get("cross_fit")) is None:
+        return 0
+    number, chains = count("cross_fit", value, 2), params["chains"]
+    if chains % number:
+        more = -(-chains // number) * number
+        raise ValueError(
+            f"cross_fit={number} needs as many chains for each fold; use chains={more}, "
+            f"not {chains}"
+        )
+    for name, (needed, why) in NOT_CROSS_FITTED.items():
+        if params[name] != needed:
+            raise ValueError(f"cross_fit needs {why}; got {name}={params[name]!r}")
+    if isinstance(params["standardize"], str):
+        raise ValueError("cross_fit needs standardize=True or False: scores have no common units")
+    return number
 
 
 def lengths(params: Mapping[str, Any]) -> dict[str, int]:
     """warmup, draws and thin."""
     given = {name: params[name] for name in FIXED if params[name] is not None}
-    usual = (FIXED if given else FIRST_ROUND) | given
+    fixed = given or params.get("cross_fit") is not None
+    usual = (FIXED if fixed else FIRST_ROUND) | given
     return {name: count(name, usual[name], 0 if name == "warmup" else 1) for name in FIXED}
 
 
@@ -190,6 +219,7 @@ def plan(
         levels=levels,
         link=link,
         sites=sites,
+        folds=folds(params),
     )
 
 

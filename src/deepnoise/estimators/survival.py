@@ -161,7 +161,10 @@ class BDeepNoiseSurvival(BDeepNoiseRegressor):
             P(time > t) where they are censored; and coverage_50, coverage_80, coverage_90 and
             coverage_95.
         """
-        density, window = self.predict_density(X), self._outcomes(y)
+        return self._scores(self.predict_density(X), self._outcomes(y))
+
+    def _scores(self, density: Density, seen: Any) -> dict[str, float]:
+        window = seen
         events = (window.lower == window.upper)[:, 0]
         times = window.lower[:, 0]
         # p(t) = p(log t) / t

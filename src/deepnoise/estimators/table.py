@@ -55,9 +55,13 @@ class TableInputs:
 
     def _rows(self, X: Any) -> np.ndarray:
         """Standardised rows of a table at prediction."""
+        return self.units_.x.apply(self._features(X))
+
+    def _features(self, X: Any) -> np.ndarray:
+        """Encoded rows of a table at prediction."""
         check_is_fitted(self)
         X = self._checked(self.encoder_.select(X), reset=False)
-        return self.units_.x.apply(self._encoded(self.encoder_, X))
+        return self._encoded(self.encoder_, X)
 
 
 def whole_rows(model: Any, X: Any) -> np.ndarray:

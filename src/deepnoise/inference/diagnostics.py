@@ -72,6 +72,9 @@ class Diagnostics:
         Draws per chain.
     share_between : float
         Share of the predictive variance that lies between the chains, the mean over rows.
+    folds : int
+        With cross-fitted chains, the number of folds: chains are compared with those of the same
+        fold, and the numbers are those of the worst fold.  0 if all chains saw all rows.
 
     Examples
     --------
@@ -85,6 +88,7 @@ class Diagnostics:
     chains: int
     draws: int
     share_between: float = math.nan
+    folds: int = 0
 
     @property
     def max_rhat(self) -> float:
@@ -127,7 +131,16 @@ class Diagnostics:
         said = VERDICTS[self.status].format(d=self)
         if self.status in ("moving", "apart") and not math.isnan(self.share_between):
             said += f"; {_percent(self.share_between)} of the predictive variance lies between them"
-        return said
+        return said + self._compared
+
+    @property
+    def _compared(self) -> str:
+        """What was compared, where chains left different rows out."""
+        if not self.folds or self.status in ("broken", "unknown"):
+            return ""
+        if self.chains == self.folds:
+            return "; each fold has one chain, whose two halves were compared"
+        return "; chains were compared with those of their fold only"
 
     @property
     def advice(self) -> str:
@@ -148,6 +161,7 @@ class Diagnostics:
         return {
             "chains": self.chains,
             "draws": self.draws,
+            "folds": self.folds,
             "max_rhat": _finite(self.max_rhat),
             "max_rhat_within": _finite(self.max_rhat_within),
             "min_ess": _finite(self.min_ess),
@@ -223,8 +237,11 @@ ADVICE = {
 }
 
 
-def diagnose(values: Mapping[str, ArrayLike]) -> Diagnostics:
-    """Diagnostics of named functionals, each (chain, draw)."""
+def diagnose(values: Mapping[str, ArrayLike], folds: int = 0) -> Diagnostics:
+    """Diagnostics of named functionals, each (chain, draw).
+
+    With ``folds``, chain c left out fold c mod ``folds``, and is compared with chains that did too.
+    """
     arrays = {name: np.asarray(value, float) for name, value in values.items()}
     shapes = {array.shape for array in arrays.values()}
     if len(shapes) != 1 or len(next(iter(shapes))) != 2 or 0 in next(iter(shapes)):
@@ -232,8 +249,24 @@ def diagnose(values: Mapping[str, ArrayLike]) -> Diagnostics:
             f"every value must be an array (chain, draw), all of one shape; got {shapes or '{}'}"
         )
     chains, draws = next(iter(shapes))
-    rows = tuple(_row(n, a) for n, a in arrays.items())
-    return Diagnostics(rows, chains, draws, share_between(arrays))
+    if not folds:
+        rows = tuple(_row(n, a) for n, a in arrays.items())
+        return Diagnostics(rows, chains, draws, share_between(arrays))
+    parts = [{n: a[fold::folds] for n, a in arrays.items()} for fold in range(folds)]
+    rows = tuple(_worst([_row(n, part[n]) for part in parts], arrays[n]) for n in arrays)
+    between = float(np.mean([share_between(part) for part in parts]))
+    return Diagnostics(rows, chains, draws, between, folds)
+
+
+def _worst(rows: list[Diagnostic], x: np.ndarray) -> Diagnostic:
+    """One functional of all folds: R-hat and sizes of the worst, NaN if one could not be judged."""
+    most = lambda name: float(np.max([getattr(row, name) for row in rows]))  # noqa: E731
+    least = lambda name: float(np.min([getattr(row, name) for row in rows]))  # noqa: E731
+    mcse = math.sqrt(sum(row.mcse**2 for row in rows)) / len(rows)
+    sizes = least("ess_bulk"), least("ess_tail"), most("rhat"), most("rhat_within")
+    if not np.isfinite(x).all():
+        return Diagnostic(rows[0].name, *[math.nan] * 7)
+    return Diagnostic(rows[0].name, float(x.mean()), float(x.std(ddof=1)), mcse, *sizes)
 
 
 def share_between(values: Mapping[str, np.ndarray]) -> float:

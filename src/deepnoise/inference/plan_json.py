@@ -8,7 +8,16 @@ from .posterior import INITS, LINKS, OUTCOMES, SAMPLERS, Plan
 from .priors import NAMES, PriorSpec
 from .warmstart import WarmStart
 
-LEAST = {"chains": 1, "warmup": 0, "draws": 0, "thin": 1, "seed": 0, "levels": 0, "burn": 0}
+LEAST = {
+    "chains": 1,
+    "warmup": 0,
+    "draws": 0,
+    "thin": 1,
+    "seed": 0,
+    "levels": 0,
+    "burn": 0,
+    "folds": 0,
+}
 CHOICES = {
     "init": INITS,
     "sampler": SAMPLERS,
@@ -27,7 +36,7 @@ def plan_from_json(raw: dict[str, Any]) -> Plan:
     unknown = set(raw) - {field.name for field in fields(Plan)}
     if unknown:
         raise ValueError(f"unknown settings {sorted(unknown)}")
-    raw = {"burn": 0, **raw}
+    raw = {"burn": 0, "folds": 0, **raw}
     for name, least in LEAST.items():
         _whole(name, raw[name], least)
     for name, choices in CHOICES.items():

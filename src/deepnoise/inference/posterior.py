@@ -16,9 +16,9 @@ from . import notebook, unseen, warmstart
 from .kernels import GibbsKernel, InterweavedKernel, tuned_again
 from .priors import PriorSpec, build_prior, first_scales, with_utility_noise
 from .runtime import numerics
-from .sampling import CHAIN_AXES, Run, chain_keys, sample
+from .sampling import Run, chain_keys, sample
 from .sharding import ONE_DEVICE, Layout
-from .unseen import Data
+from .unseen import Data, chain_axes
 from .warmstart import WarmStart
 
 INITS = ("gradient", "prior")
@@ -39,7 +39,8 @@ class Plan:
     ``outcome`` is "real", "ordered" (``levels`` of one) or "choice" (of one among ``levels``);
     ``link`` is the noise through which levels or the choice are seen.  The kernel is tuned in
     ``warmup`` sweeps; ``burn`` sweeps, if more, are done before a draw is kept.  Columns of x from
-    ``sites[0]`` up to ``sites[1]`` are sites.
+    ``sites[0]`` up to ``sites[1]`` are sites.  With ``folds``, chain c is given no row of fold
+    c mod ``folds``.
     """
 
     hidden: tuple[int, ...]
@@ -59,6 +60,7 @@ class Plan:
     link: str = "probit"
     burn: int = 0
     sites: tuple[int, int] | None = None
+    folds: int = 0
 
     @property
     def before(self) -> int:
@@ -77,7 +79,7 @@ class Plan:
 
     def program(self) -> "Plan":
         """The plan less what compiled code does not depend on."""
-        return replace(self, seed=0, draws=0, thin=1, burn=0)
+        return replace(self, seed=0, draws=0, thin=1, burn=0, folds=0)
 
     def kernel(self) -> GibbsKernel | InterweavedKernel:
         # Latents settle on a gradient start before it may move; a prior start has nothing to keep.
@@ -148,9 +150,10 @@ class Posterior:
 
 def observed(plan: Plan, x: np.ndarray, y: Any) -> tuple[np.ndarray, Any, Missing | None]:
     """Rows as a chain sees them: x (N, P) with its NaN taken out, y or what was seen of it."""
-    gaps = np.isnan(x)
-    rows = np.flatnonzero(gaps.any(axis=1))
-    missing = Missing(jnp.asarray(rows), jnp.asarray(gaps[rows])) if rows.size else None
+    gaps, missing = np.isnan(x), None
+    if gaps.any():
+        rows = np.flatnonzero(gaps.any(axis=1))
+        missing = Missing(jnp.asarray(rows), jnp.asarray(gaps[rows]))
 
     def converted(a):
         return np.asarray(a, plan.dtype if np.asarray(a).dtype.kind == "f" else int)
@@ -164,21 +167,24 @@ def fit(
     y: Any,
     on_segment: Callable[[Posterior], None] | None = None,
     devices: int | str = 1,
+    counted: np.ndarray | None = None,
 ) -> Posterior:
     """Draw from the posterior of rows x (N, P), NaN where missing, and of y (N, Q) or Seen of it.
 
-    Both are standardised by the caller.  ``devices`` as in :func:`resume`.
+    Both are standardised by the caller.  ``devices`` as in :func:`resume`.  Where every chain has
+    rows of its own, x and y have a leading chain axis; so has ``counted``, (chain, N), which is 0
+    for rows that only fill a chain's up.  That is for one device and for what may be padded.
     """
-    layout = Layout.over(devices, plan.chains, len(x), may_fill(plan, x))
+    layout = Layout.over(devices, plan.chains, x.shape[-2], may_fill(plan, x))
     with numerics():
         rows = observed(plan, x, y)
         if layout.filled:
-            rows = *layout.place_rows(rows[:2]), rows[2]
+            rows = *layout.place_rows(rows[:2], own=counted is not None), rows[2]
         # On one device: gradient fits use a few rows at a time, and other sums than those of one
         # device would lead them elsewhere.
         start = jax.jit(begin_start, static_argnums=0)(plan.program(), plan.seed, *rows)
         start, complete = layout.crew.agreed(start)
-        data = placed(plan, start, rows, layout)
+        data = placed(plan, start, rows, layout, counted)
         begun = layout.place_chains({"start": start, "unseen": complete})
         compiled = jax.jit(begin_state, static_argnums=(0, 1))
         state = compiled(plan.program(), layout.inside, plan.seed, begun, data)
@@ -193,26 +199,31 @@ def resume(
     draws: int,
     on_segment: Callable[[Posterior], None] | None = None,
     devices: int | str = 1,
+    counted: np.ndarray | None = None,
 ) -> Posterior:
     """Continue until ``draws`` draws a chain are kept; equals a run that never stopped.
 
     ``devices`` of this process share the work, or "all" devices of all processes of this program,
-    each of which calls this with the same arguments.
+    each of which calls this with the same arguments.  ``counted`` as in :func:`fit`.
     """
     plan, run = posterior.plan, posterior.run
-    layout = Layout.over(devices, plan.chains, len(x), may_fill(plan, x))
+    layout = Layout.over(devices, plan.chains, x.shape[-2], may_fill(plan, x))
     with numerics():
-        data = placed(plan, posterior.start, observed(plan, x, y), layout)
+        data = placed(plan, posterior.start, observed(plan, x, y), layout, counted)
         run = replace(run, state=layout.place_chains(run.state), layout=layout)
         return draw_more(replace(posterior, run=run), data, draws, on_segment)
 
 
-def placed(plan: Plan, start: Start, rows, layout: Layout) -> Data:
+def placed(plan: Plan, start: Start, rows, layout: Layout, counted=None) -> Data:
     """Observed rows, with the prior of every chain, where the layout wants them."""
     x, y, missing = rows
     prior = layout.place_chains(chain_priors(plan, start.theta, x, y))
-    x, y = layout.place_rows((x, y))
-    return Data(x, y, prior, layout.place_all(missing), layout.counted(plan.dtype))
+    own = counted is not None
+    x, y = layout.place_rows((x, y), own)
+    counts = layout.counted(plan.dtype)
+    if own:
+        counts = layout.place_rows(np.asarray(counted, plan.dtype), own)
+    return Data(x, y, prior, layout.place_all(missing), counts)
 
 
 def may_fill(plan: Plan, x: np.ndarray) -> bool:
@@ -250,7 +261,8 @@ def begin_start(plan: Plan, seed, x, y, missing=None) -> tuple[Start, unseen.Uns
     fold_key = jax.random.fold_in(jax.random.key(seed), FOLDS)
     rows = Data(x, y, None, missing)  # type: ignore[arg-type]
     outcomes = plan.widths(x, y)[-1]
-    complete = jax.vmap(lambda key: unseen.begin(key, rows, outcomes, plan.levels))(key_unseen)
+    completed = lambda key, rows: unseen.begin(key, rows, outcomes, plan.levels)  # noqa: E731
+    complete = jax.vmap(completed, in_axes=(0, chain_axes(rows)))(key_unseen, rows)
     return find_start(plan, fold_key, key_start, rows, complete), complete
 
 
@@ -258,7 +270,7 @@ def begin_state(plan: Plan, layout: Layout, seed, begun: dict[str, Any], data: D
     """The state of every chain at its start."""
     begun, data = layout.trimmed(begun, data)
     start, complete = begun["start"], begun["unseen"]
-    init = jax.vmap(plan.kernel().init, in_axes=(0, 0, 0, CHAIN_AXES, 0))
+    init = jax.vmap(plan.kernel().init, in_axes=(0, 0, 0, chain_axes(data), 0))
     keys = _reserved_keys(plan, seed, LATENTS)
     return layout.padded(init(keys, start.theta, start.scales, data, complete))
 

@@ -18,11 +18,10 @@ import numpy as np
 from ..model.network import Theta
 from .runtime import numerics
 from .sharding import ONE_DEVICE, Layout
-from .unseen import NOTHING, Beside, Data
+from .unseen import NOTHING, Beside, chain_axes
 
 SEGMENT = 64
 SECONDS_A_SEGMENT = 0.5
-CHAIN_AXES = Data(x=None, y=None, prior=0, missing=None, counted=None)  # type: ignore[arg-type]
 
 
 @jax.tree_util.register_dataclass
@@ -75,7 +74,7 @@ def advance(kernel, thin, keys, state, t, count, data, layout: Layout = ONE_DEVI
         return jax.lax.fori_loop(0, count, body, (state, empty))
 
     state, data = layout.trimmed(state, data)
-    state, kept = jax.vmap(one_chain, in_axes=(0, 0, CHAIN_AXES))(keys, state, data)
+    state, kept = jax.vmap(one_chain, in_axes=(0, 0, chain_axes(data)))(keys, state, data)
     return layout.padded(state), layout.everywhere(kept)
 
 

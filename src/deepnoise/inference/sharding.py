@@ -118,9 +118,10 @@ class Layout:
             return rung(self.rows) if self.filled else self.rows
         return self.rows + -self.rows % self.mesh.shape[ROWS]
 
-    def place_rows(self, tree: Any) -> Any:
-        """Rows (N, ...) from this process's memory."""
-        return self._placed(tree, lambda _: PartitionSpec(ROWS))
+    def place_rows(self, tree: Any, own: bool = False) -> Any:
+        """Rows (N, ...) from this process's memory; (chain, N, ...) if chains have their own."""
+        spec = PartitionSpec(CHAINS, ROWS) if own else PartitionSpec(ROWS)
+        return self._placed(tree, lambda _: spec)
 
     def place_chains(self, tree: Any) -> Any:
         """What each chain has (chain, ...), its rows (chain, N, ...) split."""

@@ -30,7 +30,8 @@ class Data:
     """What a chain is conditioned on: the same rows for every chain, a prior for each.
 
     Missing entries of x hold any number.  ``counted`` (N,) is 0 for rows that only fill the arrays
-    up (see ``Layout``), None if there are none.
+    up (see ``Layout``), None if there are none.  Chains may have rows of their own: x, y and
+    ``counted`` then have a leading chain axis.
     """
 
     x: jax.Array
@@ -79,6 +80,12 @@ class Unseen:
 
 
 ALL_SEEN = Unseen()
+
+
+def chain_axes(data: Data) -> Data:
+    """Which parts of the data of all chains have a chain axis: 0, or None."""
+    rows: Any = 0 if data.x.ndim == 3 else None
+    return Data(x=rows, y=rows, prior=0, missing=None, counted=rows)  # type: ignore[arg-type]
 
 
 def begin(key: jax.Array, data: Data, outcomes: int, levels: int) -> Unseen:

@@ -9,6 +9,7 @@ from .case import ROWS, Case, make_case
 from .convergence import convergence
 from .densities import shown_rows
 from .effects import effects
+from .held_out import held_out
 from .influence import influences, split
 from .provenance import provenance
 from .scores import scores
@@ -90,6 +91,7 @@ def render(case: Case) -> str:
             settled.advice if settled else "",
         ),
         "scores": useful,
+        "held_out": held_out(case),
         "calibration": promised,
         "convergence": settled,
         "about": provenance(case),

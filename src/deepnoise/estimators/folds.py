@@ -1,0 +1,135 @@
+"""Cross-fitted chains: rows in folds, and what the chains that leave a fold out are given.
+
+Such a chain gets the other rows only, in units that are learnt from them: nothing that it does
+depends on the rows of its fold.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import jax
+import numpy as np
+
+from ..inference.posterior import FOLDS, Plan
+from ..model.network import Theta
+from ..model.outcome import Window
+from .outcomes import representative, taken
+from .units import Standardize, Units
+
+LEAST_KEPT = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Folds:
+    """Encoded rows x (N, P), outcomes y as given, and z, what the network is of.
+
+    ``of`` (N,) are the folds of the rows, of which there are ``count``.
+    """
+
+    x: np.ndarray
+    y: Any
+    z: Any
+    of: np.ndarray
+    count: int
+    standardize: Standardize
+
+    @classmethod
+    def drawn(cls, x: np.ndarray, y: Any, z: Any, plan: Plan, standardize: Standardize) -> "Folds":
+        """Rows shuffled by the plan's seed and dealt to its folds, whose sizes differ by one."""
+        if np.isnan(x).any():
+            raise ValueError("cross_fit needs X without missing values; fill them or drop the rows")
+        if len(x) < plan.folds + LEAST_KEPT:
+            raise ValueError(
+                f"cross_fit={plan.folds} needs {plan.folds + LEAST_KEPT} rows or more; got {len(x)}"
+            )
+        order = np.random.default_rng([FOLDS, plan.seed]).permutation(len(x))
+        of = np.empty(len(x), int)
+        of[order] = np.arange(len(x)) % plan.folds
+        return cls(x, y, z, of, plan.folds, standardize)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What a model folder keeps of them."""
+        if isinstance(self.y, Window):
+            return {"given_x": self.x, "given_lower": self.y.lower, "given_upper": self.y.upper}
+        return {"given_x": self.x, "given_y": self.y}
+
+    def kept(self, fold: int) -> np.ndarray:
+        """Numbers of the rows that the chains of a fold see."""
+        return np.flatnonzero(self.of != fold)
+
+    def held(self, fold: int) -> np.ndarray:
+        """Numbers of the rows that the chains of a fold do not see."""
+        return np.flatnonzero(self.of == fold)
+
+    @cached_property
+    def units(self) -> tuple[Units, ...]:
+        """Units of each fold's chains."""
+        rows = [self.kept(fold) for fold in range(self.count)]
+        return tuple(
+            Units.learn(self.x[kept], taken(self.z, kept), self.standardize) for kept in rows
+        )
+
+    def variances(self, fold: int) -> np.ndarray:
+        """Variances (Q,) of the outcomes that a fold's chains see, in their units."""
+        z = self.units[fold].y.apply(taken(self.z, self.kept(fold)))
+        return np.nan_to_num(representative(z)).var(axis=0)
+
+    def given(
+        self, plan: Plan, inputs: Callable[[np.ndarray], np.ndarray]
+    ) -> tuple[np.ndarray, Any, np.ndarray]:
+        """x (chain, n, P), what was seen of z (chain, n, Q) and which rows count (chain, n).
+
+        n is the number of rows of the fullest chain.  ``inputs`` makes standardised rows those of
+        the network.
+        """
+        most = int(max(len(self.kept(fold)) for fold in range(self.count)))
+
+        def filled(a: np.ndarray) -> np.ndarray:
+            empty = np.zeros((most - len(a), *a.shape[1:]))
+            return np.concatenate([a, empty]).astype(plan.dtype)
+
+        def one(fold: int) -> tuple:
+            kept, units = self.kept(fold), self.units[fold]
+            x, z = inputs(units.x.apply(self.x[kept])), units.y.apply(taken(self.z, kept))
+            return jax.tree.map(filled, (x, z, np.ones(len(kept))))
+
+        folds = [one(fold) for fold in range(self.count)]
+        chains = [folds[chain % self.count] for chain in range(plan.chains)]
+        return jax.tree.map(lambda *parts: np.stack(parts), *chains)
+
+    def common(self, draws: Theta, units: Units, constant: tuple[int, ...] = ()) -> Theta:
+        """Draws (chain, draw, ...) of all chains in the same units: the same laws of z given x.
+
+        Inputs that are ``constant`` zeros in all units stay so.
+        """
+        chains = [self._of_chain(c, draws, units, constant) for c in range(len(draws.beta[0]))]
+        return jax.tree.map(lambda *parts: np.stack(parts), *chains)
+
+    def _of_chain(self, chain: int, draws: Theta, units: Units, constant) -> Theta:
+        own = self.units[chain % self.count]
+        theta = jax.tree.map(lambda a: np.asarray(a[chain], float), draws)
+        beta, gamma, tau2 = list(theta.beta), list(theta.gamma), list(theta.tau2)
+        ratio, shift = _between(units.x, own.x)
+        ratio[list(constant)], shift[list(constant)] = 1.0, 0.0
+        gamma[0] = gamma[0] + beta[0] @ shift
+        beta[0] = beta[0] * ratio
+        ratio, shift = _between(own.y, units.y)
+        gamma[-1] = gamma[-1] * ratio + shift
+        beta[-1] = beta[-1] * ratio[:, None]
+        tau2[-1] = tau2[-1] * ratio**2
+        return Theta(tuple(beta), tuple(gamma), tuple(tau2), theta.sigma2)
+
+
+def given_rows(rows: Mapping[str, np.ndarray]) -> tuple[np.ndarray, Any]:
+    """x and y, from :meth:`Folds.arrays`."""
+    if "given_lower" in rows:
+        return rows["given_x"], Window(rows["given_lower"], rows["given_upper"])
+    return rows["given_x"], rows["given_y"]
+
+
+def _between(one: Any, other: Any) -> tuple[np.ndarray, np.ndarray]:
+    """(ratio, shift) so that ratio · v + shift is in the other units what v is in the first."""
+    scale, mean = np.array(other.scale), np.array(other.mean)
+    return np.array(one.scale) / scale, (np.array(one.mean) - mean) / scale

@@ -122,14 +122,14 @@ def _check(density: Density, tasks: Any) -> None:
 def _levels(quantiles: ArrayLike) -> np.ndarray:
     levels = _finite("quantiles", quantiles)
     if not ((levels > 0) & (levels < 1)).all():
-        raise ValueError(f"quantiles must be levels between 0 and 1; got {quantiles}")
+        raise ValueError(f"quantiles must be levels between 0 and 1; got {quantiles!r}")
     return levels
 
 
 def _finite(name: str, values: ArrayLike) -> np.ndarray:
     found = np.asarray(values, float).reshape(-1)
     if not np.isfinite(found).all():
-        raise ValueError(f"{name} must be finite numbers; got {values}")
+        raise ValueError(f"{name} must be finite numbers; got {values!r}")
     return found
 
 

@@ -85,7 +85,7 @@ def checked_levels(levels: ArrayLike) -> np.ndarray:
     """Levels (M,) of quantiles, or an error."""
     found = np.atleast_1d(np.asarray(levels, float))
     if found.ndim != 1 or not ((found > 0) & (found < 1)).all():
-        raise ValueError(f"levels must be numbers between 0 and 1; got {levels}")
+        raise ValueError(f"levels must be numbers between 0 and 1; got {levels!r}")
     return found
 
 

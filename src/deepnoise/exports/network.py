@@ -58,11 +58,15 @@ class Network:
 
     def astype(self, dtype: str) -> "Network":
         """The same network with constants of this precision."""
-        layers = {
-            name: tuple(array.astype(dtype) for array in getattr(self, name))
-            for name in ("weights", "before", "after")
-        }
-        return replace(self, shares=self.shares.astype(dtype), sds=self.sds.astype(dtype), **layers)
+        cast = lambda arrays: tuple(array.astype(dtype) for array in arrays)  # noqa: E731
+        return replace(
+            self,
+            weights=cast(self.weights),
+            before=cast(self.before),
+            after=cast(self.after),
+            shares=self.shares.astype(dtype),
+            sds=self.sds.astype(dtype),
+        )
 
 
 def network_of(model: Any) -> Network:
@@ -73,11 +77,13 @@ def network_of(model: Any) -> Network:
     key, variance = model._prediction_key(), float(model._y.astype(float).var(axis=0)[0])
     with numerics():
         covs = np.asarray(jax.vmap(last_covariance)(draws))
+    before, after = _noisy(key, draws, paths)
     return Network(
         inputs=model.units_.x,
         h=model.posterior_.plan.h,
         weights=tuple(beta.swapaxes(1, 2)[:, None] for beta in draws.beta),
-        **_noisy(key, draws, paths),
+        before=before,
+        after=after,
         shares=np.repeat(model._draw_weights() / paths, paths),
         sds=np.repeat(np.sqrt(covs[:, 0, 0]), paths),
         guard=(float(model.guard), variance**0.5) if model.guard and variance > 0 else None,
@@ -122,7 +128,9 @@ def _bytes(widths: tuple[int, ...], draws: int, paths: int) -> int:
     return 8 * draws * (weights + paths * 2 * sum(widths[1:-1]))
 
 
-def _noisy(key: jax.Array, draws: Theta, paths: int) -> dict[str, tuple[np.ndarray, ...]]:
+def _noisy(
+    key: jax.Array, draws: Theta, paths: int
+) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
     """Biases with the noise of v, and the noise of u, as predictions draw them."""
     widths = tuple(gamma.shape[1] for gamma in draws.gamma[:-1])
     with numerics():
@@ -133,7 +141,7 @@ def _noisy(key: jax.Array, draws: Theta, paths: int) -> dict[str, tuple[np.ndarr
         wide(draws.gamma[l]) + np.sqrt(wide(draws.tau2[l])) * e for l, (e, _) in enumerate(noises)
     ]
     after = [np.sqrt(wide(draws.sigma2[l])) * d for l, (_, d) in enumerate(noises[:-1])]
-    return {"before": (*before, wide(draws.gamma[-1])), "after": tuple(after)}
+    return (*before, wide(draws.gamma[-1])), tuple(after)
 
 
 @partial(jax.jit, static_argnums=(2, 3))

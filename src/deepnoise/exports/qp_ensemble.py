@@ -8,7 +8,7 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError("qp is not installed: pip install 'deepnoise[qp]'") from error
 
 from ..prediction.mixture import GaussianMixture
-from ..prediction.supported import Density
+from ..prediction.supported import Density, SupportedDensity
 
 # Of densities that are no Gaussian mixtures, quantiles at so many levels.
 LEVELS, OUTERMOST = 400, 1e-5
@@ -54,7 +54,7 @@ def to_qp(density: Density) -> "qp.Ensemble":
     )
 
 
-def _quantiles(density: Density) -> "qp.Ensemble":
+def _quantiles(density: SupportedDensity) -> "qp.Ensemble":
     support = density.support
     if support.discrete or support.points:
         raise ValueError("density has values with a probability of their own, which qp cannot hold")

@@ -31,7 +31,7 @@ def test_values_come_back_from_a_file(density):
     assert len(table) == 3 * (23 + 2 + 1 + 1 + 5)
     for n, (_, task) in enumerate(TASKS.iterrows()):
         mine = table[(table[KEYS] == task[KEYS]).all(axis=1)]
-        kinds = dict(mine.groupby("output_type"))
+        kinds = {str(kind): part for kind, part in mine.groupby("output_type")}
         levels = kinds["quantile"]["output_type_id"].astype(float)
         np.testing.assert_allclose(levels, HUB_LEVELS)
         np.testing.assert_allclose(kinds["quantile"]["value"], density[n].quantile(levels)[0])

@@ -70,7 +70,9 @@ def test_arrays(deep, tmp_path):
     np.testing.assert_array_equal(found["mean"], deep.predict(X))
 
 
-def test_a_logged_model_comes_back(model, tmp_path):
+def test_a_logged_model_comes_back(model, tmp_path, monkeypatch):
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    monkeypatch.chdir(tmp_path)
     mlflow.set_tracking_uri(f"sqlite:///{tmp_path}/runs.db" if has_sql() else tmp_path.as_uri())
     with mlflow.start_run():
         logged = flavor.log_model(model, "shop")

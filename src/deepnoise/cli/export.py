@@ -39,7 +39,7 @@ MANY = 2000
 )
 @options.force
 def export(model, kind, out, draws, paths, quantiles, dtype, force) -> None:
-    """Write MODEL for places without deepnoise: ONNX, a program of jax.export, or MLflow.
+    """Write MODEL as ONNX, for JAX or for MLflow.
 
     ONNX files and programs of JAX map encoded rows to Gaussian mixtures and hold no training rows.
     They grow with draws times paths.

@@ -13,6 +13,13 @@ from jax.scipy.special import erfc
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
+try:
+    import flatbuffers  # noqa: F401
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        "programs of JAX need flatbuffers: pip install 'deepnoise[jax]'"
+    ) from error
+
 from ..estimators.settings import one_of
 from ..inference.runtime import numerics
 from .agreement import check_agreement

@@ -146,7 +146,8 @@ class Predictor:
     def __init__(self, model: Any):
         self.model = model
 
-    def predict(self, model_input: Any, params: dict[str, Any] | None = None) -> pd.DataFrame:
+    # MLflow would take annotations for a schema of the rows.
+    def predict(self, model_input, params=None):
         """The frame of :func:`save_model`."""
         given = PARAMS | (params or {})
         index = model_input.index if isinstance(model_input, pd.DataFrame) else None

@@ -146,8 +146,7 @@ class Predictor:
     def __init__(self, model: Any):
         self.model = model
 
-    # MLflow would take annotations for a schema of the rows.
-    def predict(self, model_input, params=None):
+    def predict(self, model_input: Any, params: dict[str, Any] | None = None) -> pd.DataFrame:
         """The frame of :func:`save_model`."""
         given = PARAMS | (params or {})
         index = model_input.index if isinstance(model_input, pd.DataFrame) else None

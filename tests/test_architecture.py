@@ -22,8 +22,9 @@ MAY_IMPORT["plots"] = {"plots", "prediction", "estimators"}
 MAY_IMPORT["report"] = {"report", "plots", "prediction", "estimators"}
 MAY_IMPORT["explore"] = {"explore", "report", "prediction", "estimators"}
 MAY_IMPORT["serve"] = {"serve", "model", "inference", "prediction", "estimators"}
+MAY_IMPORT["exports"] = {"exports", *FLOW[: FLOW.index("studies")]}
 MAY_IMPORT["studies"] |= {"datasets", "plots", "report"}
-MAY_IMPORT["cli"] |= {"datasets", "plots", "report", "explore", "serve"}
+MAY_IMPORT["cli"] |= {"datasets", "plots", "report", "explore", "exports", "serve"}
 MAY_IMPORT["__main__"] = {"cli"}
 MAY_IMPORT["__init__"] = {*FLOW, "datasets", "plots", "report"}  # lazily: see the last tests
 

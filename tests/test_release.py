@@ -22,8 +22,9 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 PROJECT = PYPROJECT["project"]
 RECIPE = ROOT / "release/conda/recipe.yaml"
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
-# For developers, and for comparisons that cannot live in one environment with the rest.
+# For developers, for formats of others, and what cannot live in one environment with the rest.
 NOT_IN_ALL = {"all", "browser", "demo", "dev", "docs", "ngboost", "peers", "test"}
+NOT_IN_ALL |= {"jax", "mlflow", "onnx", "qp", "shap"}
 PINNED = set(
     re.findall(r"^([a-z0-9-]+)==", (ROOT / "constraints.txt").read_text("utf-8"), re.MULTILINE)
 )

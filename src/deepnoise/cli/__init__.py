@@ -6,6 +6,7 @@ from .. import __version__
 from .app import Commands
 from .demo import demo
 from .explore import explore
+from .export import export
 from .fit import fit
 from .judge import diagnose, influence, score
 from .plot import plot
@@ -31,3 +32,4 @@ def main() -> None:
 COMMANDS = (demo, fit, predict, score, diagnose, plot, report, explore, serve, influence, resume)
 for command in (*COMMANDS, study, table):
     main.add_command(command)
+main.add_command(export)

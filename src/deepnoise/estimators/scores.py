@@ -66,6 +66,11 @@ class Score:
         within = (values >= self.knots[0]) & (values <= self.knots[-1])
         return np.where(within, self._curve(values, nu=1), 0.0)
 
+    def cubics(self) -> tuple[tuple[float, ...], tuple[tuple[float, ...], ...]]:
+        """Where each stretch between knots starts, and its cubic in the distance from there."""
+        rows = self._curve.c.T.tolist()
+        return self.knots[:-1], tuple(tuple(row) for row in rows)
+
     def to_dict(self) -> dict:
         """Plain values for JSON."""
         return {"column": self.column, "knots": list(self.knots), "scores": list(self.scores)}

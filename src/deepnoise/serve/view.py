@@ -62,7 +62,7 @@ def view(model: Any) -> Any:
     made = _reading(model, model.units_.x.apply)
     if not hasattr(model, "posterior_"):
         return made
-    flat, plan, key = model.posterior_.flat(), model.posterior_.plan, model._prediction_key()
+    flat, plan, key = model._in_units().flat(), model.posterior_.plan, model._prediction_key()
     slow_densities = made._draw_densities_at
     of_draws = draw_paths(key, flat, plan.h, slow_densities(made._x[:1]).paths, shared=True)
     made._draw_densities_at = lambda x: QuickDensities.of(slow_densities(x), of_draws)

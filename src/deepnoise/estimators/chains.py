@@ -311,10 +311,6 @@ class PosteriorChains:
             x[x[:, new] == 1, slice(*sites)] = np.nan
         return familiarity(x, self._all_input_laws())
 
-    def _network_rows(self, rows: np.ndarray) -> np.ndarray:
-        """What of standardised rows the network is given."""
-        return rows
-
     def _draw_densities_at(self, x: np.ndarray) -> DrawDensities:
         return DrawDensities(
             key=self._prediction_key(),

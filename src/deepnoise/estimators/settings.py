@@ -154,6 +154,7 @@ NOT_CROSS_FITTED = {
     "init": ("prior", "init='prior': gradient starts hold out rows of their own"),
     "devices": (1, "devices=1: chains have different rows"),
     "memory_limit": (None, "memory_limit=None: chains have different rows"),
+    "sites": (None, "sites=None: draws of new sites have no common units"),
     "point_mass": (None, "point_mass=None: its scale would be learnt from held-out rows"),
 }
 

@@ -97,8 +97,8 @@ class Tensor:
 
 def model_proto(graph: Graph, inputs: Mapping, outputs: Mapping, about: Mapping[str, str]) -> Any:
     """The file's content: inputs and outputs by name and shape, and what it says of itself."""
-    infos = [[graph.info(*part) for part in named.items()] for named in (inputs, outputs)]
-    made = helper.make_graph(graph.nodes, "deepnoise", *infos, list(graph.constants.values()))
+    given, found = ([graph.info(*part) for part in named.items()] for named in (inputs, outputs))
+    made = helper.make_graph(graph.nodes, "deepnoise", given, found, list(graph.constants.values()))
     opset = [helper.make_opsetid("", OPSET)]
     proto = helper.make_model(
         made, opset_imports=opset, ir_version=IR_VERSION, producer_name="deepnoise"

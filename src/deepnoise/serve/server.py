@@ -39,7 +39,7 @@ class Protocol(H11Protocol):
         super().connection_lost(exc)
 
     def _close_if_silent(self) -> None:
-        if self.scope is None:
+        if getattr(self, "scope", None) is None:
             self.transport.close()
 
 

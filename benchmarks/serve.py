@@ -162,6 +162,7 @@ def measure(
     finally:
         server.terminate()
         status = server.wait(timeout=30)
+        server.stdout.close()
     for error in seen.errors[:5]:
         print(error)
     quantiles = np.quantile(seen.seconds, [0.5, 0.95, 0.99, 1.0]) * 1e3

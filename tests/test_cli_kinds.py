@@ -301,3 +301,5 @@ def test_conformal_intervals_of_a_usual_model_are_an_error(home):
     assert "predicts classes, which have none" in error(wrong, 2)
     wrong = run("predict", home / "times", home / "test.csv", *asked)
     assert "predict_conformal needs cross-fitted chains" in error(wrong, 2)
+    wrong = run("predict", home / "times", home / "test.csv", "--groups", "colour")
+    assert "--groups: needs --conformal" in error(wrong, 2)

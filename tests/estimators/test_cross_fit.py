@@ -10,6 +10,8 @@ import pytest
 import deepnoise
 from deepnoise import BDeepNoiseRegressor, BDeepNoiseSurvival, right_censored
 from deepnoise.estimators.held_out import ConformalWarning
+from deepnoise.estimators.units import Units
+from deepnoise.prediction.support import Support
 from tests.estimators.toy import PLAIN, small
 
 rng = np.random.default_rng(0)
@@ -187,13 +189,27 @@ def test_counts_with_exposure():
     rng = np.random.default_rng(1)
     exposure = rng.uniform(0.5, 3, ROWS)
     frame = pd.DataFrame({"x": X[:, 0], "years": exposure})
-    counts = rng.poisson(3 * exposure)
+    counts = rng.poisson(0.4 * exposure)
     model = cross_fitted(support="counts", exposure="years").fit(frame, counts)
     found = model.predict_conformal(frame, 0.6)
     assert (found == np.round(found)).all()
     assert (found >= 0).all()
     assert np.mean((found[:, 0] <= counts) & (counts <= found[:, 1])) >= 0.6
     assert np.isfinite(model.held_out_report()["nll"])
+    # Counts of 0 have no lower end: chains of a fold, too, have units of what is behind them.
+    for units in model._folds.units:
+        assert units.y.mean[0] == pytest.approx(model.units_.y.mean[0], abs=0.3)
+
+
+def test_a_count_that_touches_the_interval_is_inside():
+    model = BDeepNoiseRegressor()
+    model.support_ = Support("counts", 0.0)
+    model._log_exposure = lambda _: np.array([0.0, np.log(2.0), 0.0])
+    model.units_ = Units.learn(X[:3], Y[:3, None], True)
+    z = np.log([[3.0, 5.0], [1.5, 2.4], [0.2, 0.9]])[..., None]
+    # Within [log 3, log 5] lies a part of [log y, log(y + 1)) of y = 3 and 4, and the ends touch
+    # those of 2 and 5.
+    assert model._as_intervals(z, X[:3]).tolist() == [[2, 5], [2, 4], [0, 0]]
 
 
 @pytest.mark.slow

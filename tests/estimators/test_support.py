@@ -9,6 +9,7 @@ import deepnoise
 from deepnoise import BDeepNoiseRegressor, BDeepNoiseSurvival, between, plots
 from deepnoise.estimators import supports
 from deepnoise.estimators.effects import effects
+from deepnoise.estimators.encode import TableEncoder
 from deepnoise.estimators.partial import partial_dependence
 from deepnoise.estimators.usefulness import usefulness_of
 from deepnoise.explore.engine import Engine
@@ -254,6 +255,18 @@ def test_bad_exposures_and_outcomes():
         BDeepNoiseSurvival(support="positive").fit(X, (np.ones(ROWS), np.ones(ROWS, bool)))
 
 
+def test_the_number_of_an_exposure_is_that_of_its_column():
+    table = pd.DataFrame({"kind": ["a", "b", "c"], "years": [1.0, 2.0, 3.0]})
+    encoder = TableEncoder.learn(table)
+    assert supports.exposure_place(1, encoder) == supports.exposure_place("years", encoder) == 3
+    for column in (0, "kind"):
+        with pytest.raises(ValueError, match="'kind' has categories"):
+            supports.exposure_place(column, encoder)
+    for column in (2, "size"):
+        with pytest.raises(ValueError, match="exposure must be a column"):
+            supports.exposure_place(column, encoder)
+
+
 def test_bad_outcomes_and_exposures_at_prediction(fitted):
     kind, model, X, y = fitted
     with pytest.raises(ValueError, match="y: support="):
@@ -277,8 +290,8 @@ def test_rare_counts_have_units_of_what_is_behind_them():
     rng = np.random.default_rng(0)
     y = np.floor(np.exp(rng.normal(-1.0, 0.8, 4000)))[:, None]
     model = BDeepNoiseRegressor(support="counts")
-    model.encoder_ = type("Names", (), {"feature_names": ("a",)})
     x = np.zeros((4000, 1))
+    model.encoder_ = TableEncoder.learn(x)
     units = model._learnt_units(x, model._on_network_scale(x, y), True)
     assert units.y.mean[0] == pytest.approx(-1.0, abs=0.15)
     assert units.y.scale[0] == pytest.approx(0.8, abs=0.12)

@@ -62,6 +62,9 @@ def test_positive_is_lognormal():
         np.testing.assert_allclose(
             density.crps(y), crps_by_definition(density, y, 0.0, 400.0), rtol=1e-4
         )
+    # An impossible outcome costs its distance too.
+    beyond = crps_by_definition(density, -2.0, -2.0, 400.0)
+    np.testing.assert_allclose(density.crps(-2.0), beyond, rtol=1e-4)
     np.testing.assert_allclose(density.quantile(LEVELS)[0], law.ppf(LEVELS), rtol=1e-9)
     np.testing.assert_allclose(density.interval(0.8)[0], law.interval(0.8), rtol=1e-9)
     np.testing.assert_allclose(density.mean(), law.mean(), rtol=1e-9)

@@ -12,8 +12,11 @@ from deepnoise import (
     BDeepNoiseRegressor,
     BDeepNoiseSurvival,
 )
+from deepnoise.estimators.encode import TableEncoder
 from deepnoise.serve.app import Limits, make_app
 from deepnoise.serve.engine import Engine
+from deepnoise.serve.errors import InvalidError
+from deepnoise.serve.rows import encode
 
 from .asgi import TOKEN, asked, together
 
@@ -72,6 +75,17 @@ def test_missing_values_and_levels_that_are_new(regressor, table):
     with pytest.warns(UserWarning, match="'z' in column 'kind'"):
         truth = regressor.predict_quantiles(X, LEVELS)
     np.testing.assert_allclose(found.json["quantiles"], truth, **CLOSE)
+
+
+def test_sites_are_read_as_by_the_estimator():
+    frame = pd.DataFrame({"size": [0.0, 1.0], "site": ["a", "b"]})
+    encoder = TableEncoder.learn(frame, "nan", "site")
+    later = frame.assign(site=["b", "q"])
+    found, warnings = encode(encoder, True, ["size", "site"], later.to_numpy().tolist())
+    np.testing.assert_array_equal(found, encoder.encode(later, "nan"))
+    assert warnings == []
+    with pytest.raises(InvalidError, match="row 0, column site: must name the site; got null"):
+        encode(encoder, True, ["size", "site"], [[0.0, None]])
 
 
 def test_a_grid_of_points_reaches_over_all_rows(regressor, table):

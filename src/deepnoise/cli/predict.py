@@ -62,6 +62,8 @@ def predict(
             ("quantiles", "above", "grid", "conformal", "groups"),
             f"{model} predicts classes, which have none",
         )
+    if conformal is None:
+        options.refuse(("groups",), "needs --conformal")
     frame, known = read_table(data), recall(model)
     kept = list(frame.columns) if keep == ("all",) else list(keep)
     absent = [name for name in kept if name not in frame.columns]

@@ -11,6 +11,8 @@ from .app import BadInput, Command, Failure, note
 from .models import open_served, recall
 
 SHORTEST_TOKEN = 16
+# Addresses that stand for all of a machine, of which none is a name to call it by.
+WILDCARDS = ("", "0.0.0.0", "::")  # noqa: S104
 VISIBLE = set(string.ascii_letters + string.digits + string.punctuation)
 
 
@@ -63,11 +65,11 @@ VISIBLE = set(string.ascii_letters + string.digits + string.punctuation)
 @click.option("--paths", type=click.IntRange(1), help="Noise paths of each draw to use.")
 @options.target
 def serve(model, host, port, token, allow_host, max_rows, max_bytes, timeout, draws, paths, target):
-    """Answer predictions over HTTP: rows in as JSON, densities out.
+    """Answer requests over HTTP: rows in, densities out.
 
-    POST /v1/predict takes rows and answers with quantiles, P(y >= c) and densities. The address
-    that is printed has a page to try it, and /openapi.json describes it. Requests need the token:
-    "Authorization: Bearer TOKEN". Ctrl-C ends.
+    POST /v1/predict takes rows as JSON and answers with quantiles, P(y >= c) and densities. The
+    address that is printed has a page to try it, and /openapi.json describes it. Requests need the
+    token: "Authorization: Bearer TOKEN". Ctrl-C ends.
     """
     from ..serve import server
     from ..serve.app import Limits, make_app
@@ -83,10 +85,11 @@ def serve(model, host, port, token, allow_host, max_rows, max_bytes, timeout, dr
     with listening:
         engine = Engine.of(estimator, target or recall(model).target, draws, paths)
         limits = Limits(max_rows, max_bytes, timeout)
-        app = make_app(engine, token, tuple(name.lower() for name in allow_host), limits)
+        called = "127.0.0.1" if host in WILDCARDS else f"[{host}]" if ":" in host else host
+        app = make_app(engine, token, tuple(map(str.lower, (called, *allow_host))), limits)
         server.warm_up(engine)
         tell(engine)
-        address = f"http://{host}:{listening.getsockname()[1]}/"
+        address = f"http://{called}:{listening.getsockname()[1]}/"
         if shown:
             note(f"Token: {token}")
         note("Open this address in a browser, or read docs/how_to/serve.md. Ctrl-C ends.")

@@ -83,7 +83,9 @@ class AdaptsSites:
         check_consistent_length(rows, representative(outcomes))
         z = self._on_fitted_scale(rows, outcomes)
         if not exact_rows(z).all():
-            raise ValueError("y: adapt needs exact outcomes, not windows")
+            raise ValueError(
+                "y: adapt needs exact outcomes, neither windows, counts nor values of point_mass"
+            )
         x, y = self._network_rows(rows), self.units_.y.apply(representative(z))
         made = copy.copy(self)
         made.posterior_ = _adapted(self.posterior_, x, y, encoder.sites, column, sweeps)

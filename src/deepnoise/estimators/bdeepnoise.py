@@ -88,7 +88,9 @@ class BDeepNoiseRegressor(
         training row has an honest density by chains that did not see it: for
         :meth:`held_out_report`, :meth:`recalibrate` without other rows and
         :meth:`predict_conformal`.  ``chains`` must be a multiple of K.  The length of the chains is
-        then fixed, as if ``warmup`` were given: a rule that stops them would look at all rows.
+        then fixed, as if ``warmup`` were given: a rule that stops them would look at all rows.  It
+        needs X without gaps, one device and ``init="prior"``, and goes with neither
+        ``memory_limit``, ``point_mass``, ``sites``, sample weights nor ``standardize="scores"``.
     init : {"prior", "gradient"}
         Where chains start: at draws of the prior, or at gradient fits.
     sampler : {"interweaved", "gibbs"}
@@ -132,7 +134,8 @@ class BDeepNoiseRegressor(
     Attributes
     ----------
     posterior_ : Posterior
-        Posterior draws of the parameters, in standardised units.
+        Posterior draws of the parameters, in standardised units; with ``cross_fit`` in those of
+        the rows that a chain saw.
     encoder_ : TableEncoder
         How X becomes numbers.
     units_ : Units
@@ -277,7 +280,7 @@ class BDeepNoiseRegressor(
         return SupportedDensity(z, self.support_)
 
     def _exposure_place(self) -> int | None:
-        return exposure_place(self.exposure, self.encoder_.feature_names)
+        return exposure_place(self.exposure, self.encoder_)
 
     def _log_exposure(self, rows: np.ndarray) -> np.ndarray | None:
         """What is added to z at standardised rows; None without exposures."""
@@ -332,10 +335,14 @@ class BDeepNoiseRegressor(
         self._begin(plan, x, values, windows_of(plan, y))
 
     def _density(self, x: np.ndarray) -> GaussianMixture:
-        variance = self._y.astype(float).var(axis=0)
-        if not self.support_.is_real and self.standardize:
-            variance = np.ones(1)
+        variance = self._guard_variance(self._y.astype(float))
         return guarded(self._posterior_density(x), self.guard, variance)
+
+    def _guard_variance(self, y: np.ndarray) -> np.ndarray:
+        """Variances (Q,) of the guard, from numbers for standardised outcomes."""
+        if not self.support_.is_real and self.standardize:
+            return np.ones(1)
+        return y.var(axis=0)
 
     def _posterior_density(self, x: np.ndarray) -> GaussianMixture:
         plan, x = self.posterior_.plan, self._network_rows(x)

@@ -28,7 +28,7 @@ from .checkpoint import Checkpointer, checkpoint_seed, estimator_header
 from .encode import TableEncoder
 from .folds import Folds
 from .progress import reporting
-from .sites import without_new
+from .sites import without_later
 from .units import Units
 
 # Chains use fold_in(key(seed), chain); these numbers are no chain's.
@@ -272,8 +272,8 @@ class PosteriorChains:
 
         If the training rows had no gaps, they are independent draws given those rows.
         """
-        laws, new = self._drawn_input_laws(), self.encoder_.new_site
-        return laws if new is None else without_new(laws, new)
+        laws, later = self._drawn_input_laws(), self.encoder_.later_site
+        return laws if later is None else without_later(laws, later)
 
     def _drawn_input_laws(self) -> InputLaw:
         kept = self.posterior_.run.beside.inputs
@@ -306,9 +306,9 @@ class PosteriorChains:
         """
         x = self._network_rows(self._rows(X))
         x[:, len(self.units_.x.scale) :] = np.nan
-        new, sites = self.encoder_.new_site, self.encoder_.sites
-        if new is not None and sites is not None:
-            x[x[:, new] == 1, slice(*sites)] = np.nan
+        later, sites = self.encoder_.later_site, self.encoder_.sites
+        if later is not None and sites is not None:
+            x[x[:, later] == 1, slice(*sites)] = np.nan
         return familiarity(x, self._all_input_laws())
 
     def _draw_densities_at(self, x: np.ndarray) -> DrawDensities:

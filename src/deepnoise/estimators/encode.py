@@ -97,10 +97,15 @@ class TableEncoder:
         return None
 
     @property
+    def later_site(self) -> int | None:
+        """The encoded column of sites without a training row, also once it was adapted to one."""
+        return None if self.sites is None else self.sites[1] - 1
+
+    @property
     def new_site(self) -> int | None:
         """The encoded column of sites that were not there when fitting."""
         known = any(column.site and (column.levels or ())[-1] == NEW for column in self.columns)
-        return self.sites[1] - 1 if self.sites and known else None
+        return self.later_site if known else None
 
     def places(self, column: str | int) -> list[int]:
         """Where the encoded columns of a column, by name or number, are."""

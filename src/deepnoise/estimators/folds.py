@@ -6,7 +6,6 @@ depends on the rows of its fold.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import jax
@@ -16,7 +15,7 @@ from ..inference.posterior import FOLDS, Plan
 from ..model.network import Theta
 from ..model.outcome import Window
 from .outcomes import representative, taken
-from .units import Standardize, Units
+from .units import Units
 
 LEAST_KEPT = 2
 
@@ -25,19 +24,23 @@ LEAST_KEPT = 2
 class Folds:
     """Encoded rows x (N, P), outcomes y as given, and z, what the network is of.
 
-    ``of`` (N,) are the folds of the rows, of which there are ``count``.
+    ``of`` (N,) are the folds of the rows, ``units`` those of each fold's chains.
     """
 
     x: np.ndarray
     y: Any
     z: Any
     of: np.ndarray
-    count: int
-    standardize: Standardize
+    units: tuple[Units, ...]
 
     @classmethod
-    def drawn(cls, x: np.ndarray, y: Any, z: Any, plan: Plan, standardize: Standardize) -> "Folds":
-        """Rows shuffled by the plan's seed and dealt to its folds, whose sizes differ by one."""
+    def drawn(
+        cls, x: np.ndarray, y: Any, z: Any, plan: Plan, learn: Callable[[np.ndarray, Any], Units]
+    ) -> "Folds":
+        """Rows shuffled by the plan's seed and dealt to its folds, whose sizes differ by one.
+
+        ``learn`` makes units of rows x and their z.
+        """
         if np.isnan(x).any():
             raise ValueError("cross_fit needs X without missing values; fill them or drop the rows")
         if len(x) < plan.folds + LEAST_KEPT:
@@ -47,7 +50,13 @@ class Folds:
         order = np.random.default_rng([FOLDS, plan.seed]).permutation(len(x))
         of = np.empty(len(x), int)
         of[order] = np.arange(len(x)) % plan.folds
-        return cls(x, y, z, of, plan.folds, standardize)
+        kept = (np.flatnonzero(of != fold) for fold in range(plan.folds))
+        return cls(x, y, z, of, tuple(learn(x[rows], taken(z, rows)) for rows in kept))
+
+    @property
+    def count(self) -> int:
+        """The number of folds."""
+        return len(self.units)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """What a model folder keeps of them."""
@@ -63,18 +72,10 @@ class Folds:
         """Numbers of the rows that the chains of a fold do not see."""
         return np.flatnonzero(self.of == fold)
 
-    @cached_property
-    def units(self) -> tuple[Units, ...]:
-        """Units of each fold's chains."""
-        rows = [self.kept(fold) for fold in range(self.count)]
-        return tuple(
-            Units.learn(self.x[kept], taken(self.z, kept), self.standardize) for kept in rows
-        )
-
-    def variances(self, fold: int) -> np.ndarray:
-        """Variances (Q,) of the outcomes that a fold's chains see, in their units."""
+    def outcomes(self, fold: int) -> np.ndarray:
+        """Numbers (n, Q) for the outcomes that a fold's chains see, in their units."""
         z = self.units[fold].y.apply(taken(self.z, self.kept(fold)))
-        return np.nan_to_num(representative(z)).var(axis=0)
+        return np.nan_to_num(representative(z))
 
     def given(
         self, plan: Plan, inputs: Callable[[np.ndarray], np.ndarray]

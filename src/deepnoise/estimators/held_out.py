@@ -6,6 +6,7 @@ that are learnt from held-out rows, and ``stretch_``, play no part in it.
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -50,7 +51,9 @@ class CrossFitted:
     _folds: Folds | None
     _given: tuple[np.ndarray, Any]
     _features: Callable[[Any], np.ndarray]
+    _guard_variance: Callable[[np.ndarray], np.ndarray]
     _latent: Callable[[np.ndarray, Any], Any]
+    _learnt_units: Callable[..., Units]
     _log_exposure: Callable[[np.ndarray], np.ndarray | None]
     _network_rows: Callable[[np.ndarray], np.ndarray]
     _prediction_key: Callable[[], jax.Array]
@@ -65,7 +68,7 @@ class CrossFitted:
 
         Returns
         -------
-        GaussianMixture
+        GaussianMixture or SupportedDensity
             Of the training rows, in their order.
 
         Examples
@@ -207,6 +210,9 @@ class CrossFitted:
         offset = self._log_exposure(self.units_.x.apply(x))
         moved = z if offset is None else z + offset[:, None, None]
         ends = moved if self.support_.is_real else self.support_.value(moved)
+        if self.support_.discrete:
+            # Of a count the scores judge all of [log y, log(y + 1)): one that touches is inside.
+            ends[:, 0] = np.maximum(np.ceil(np.exp(moved[:, 0]) * (1 - 1e-12)) - 1, 0.0)
         return ends[..., 0] if ends.shape[-1] == 1 else ends
 
     def _groups(self, groups: Groups, folds: Folds, x: np.ndarray) -> tuple:
@@ -254,7 +260,7 @@ class CrossFitted:
         rows = self._network_rows(units.x.apply(x))
         density = predictive(self._prediction_key(), draws, rows, posterior.plan.h, self.paths)
         share = self.guard if guard else 0.0
-        return units.y.restore(guarded(density, share, folds.variances(fold)))
+        return units.y.restore(guarded(density, share, self._guard_variance(folds.outcomes(fold))))
 
     def _stacked_by_fold(self) -> np.ndarray:
         """Weights of all chains: those of a fold by their densities of its rows."""
@@ -275,7 +281,8 @@ class CrossFitted:
         if plan.folds:
             x, y = self._given
             z = self._latent(x, y)
-            self._folds = Folds.drawn(x, y, z, plan, self.standardize)
+            learn = partial(self._learnt_units, units=self.standardize)
+            self._folds = Folds.drawn(x, y, z, plan, learn)
 
     def _recall(self, rows: dict[str, np.ndarray]) -> None:
         """Folds of a model that was loaded."""

@@ -66,8 +66,8 @@ def encode_sites(levels: Sequence[str], texts: Sequence[str], name: str) -> np.n
     return np.eye(len(levels))[[place.get(text, place.get(NEW, 0)) for text in texts]]
 
 
-def without_new(law: InputLaw, column: int) -> InputLaw:
-    """Input laws (M, ...) in which the column of ``NEW`` says nothing of the others.
+def without_later(law: InputLaw, column: int) -> InputLaw:
+    """Input laws (M, ...) in which the column of sites to come says nothing of the others.
 
     It is 0 in all training rows, so that they do not show how inputs of a new site differ.
     """

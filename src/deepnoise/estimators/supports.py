@@ -7,6 +7,7 @@ import numpy as np
 
 from ..model.outcome import Window
 from ..prediction.support import BEND_SHARE, REAL, Support
+from .encode import TableEncoder
 from .outcomes import exact_rows, representative
 
 
@@ -64,17 +65,24 @@ def check_within(support: Support, y: np.ndarray | Window) -> None:
         raise ValueError(f"y: {_rule(support)}, but in row {row} it is {lower[row, 0]:g}")
 
 
-def exposure_place(column: Any, names: tuple[str, ...]) -> int | None:
+def exposure_place(column: Any, encoder: TableEncoder) -> int | None:
     """Where the column of exposures is among the encoded columns."""
     if column is None:
         return None
+    names = [part.name for part in encoder.columns]
     if isinstance(column, int | np.integer) and not isinstance(column, bool):
         if not 0 <= column < len(names):
             raise ValueError(f"exposure must be a column from 0 to {len(names) - 1}; got {column}")
-        return int(column)
-    if column not in names:
+        number = int(column)
+    elif column in names:
+        number = names.index(column)
+    else:
         raise ValueError(f"exposure must be a column of numbers of X; there is no {column!r}")
-    return names.index(column)
+    if encoder.columns[number].levels is not None:
+        raise ValueError(
+            f"exposure must be a column of numbers; {names[number]!r} has categories"
+        )
+    return encoder.places(number)[0]
 
 
 def log_exposure(values: np.ndarray) -> np.ndarray:

@@ -55,7 +55,8 @@ class TableInputs:
 
     def _rows(self, X: Any) -> np.ndarray:
         """Standardised rows of a table at prediction."""
-        return self.units_.x.apply(self._features(X))
+        features = self._features(X)
+        return self.units_.x.apply(features)
 
     def _features(self, X: Any) -> np.ndarray:
         """Encoded rows of a table at prediction."""

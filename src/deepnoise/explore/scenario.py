@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..estimators.encode import Column
+from ..estimators.sites import NEW
 
 NO_MISSING = "This model takes no missing values: it was fitted without support for them."
 Value = float | str | None
@@ -142,4 +143,6 @@ def _known(control: Control, value: Any) -> Value:
     if control.levels is None:
         return float(value)
     text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    if text not in control.levels and NEW in control.levels:
+        return NEW
     return text if text in control.levels else None

@@ -163,7 +163,10 @@ def signature_of(model: Any) -> Any:
     encoder = model.encoder_
     if encoder.named:
         kinds = {True: AnyType(), False: "string"}
-        inputs = [ColSpec(kinds[column.levels is None], column.name) for column in encoder.columns]
+        inputs = [
+            ColSpec(kinds[column.levels is None or column.site], column.name)
+            for column in encoder.columns
+        ]
     else:
         inputs = [TensorSpec(np.dtype("float64"), (-1, len(encoder.columns)))]
     params = [ParamSpec(name, "double", default, (-1,)) for name, default in PARAMS.items()]

@@ -205,12 +205,14 @@ class SupportedDensity:
 
         It is the integral of (F(t) - 1{t >= y})², by quadrature: good to about 0.001 of it.
         """
-        y = self._per_row(y, "y")
-        at, width, below = self._along(levels_within(), y, above=False)
+        given = self._per_row(y, "y")
+        inside = np.clip(given, self.support.low, self.support.high)
+        at, width, below = self._along(levels_within(), inside, above=False)
         # The share of each place that lies below y: of a count's unit step it can be a part.
-        step = y[:, None] - at
+        step = inside[:, None] - at
         share = np.clip(step, 0.0, 1.0) if self.support.discrete else (step > 0).astype(float)
-        return np.sum(width * (share * below**2 + (1 - share) * (1 - below) ** 2), axis=1)
+        within = np.sum(width * (share * below**2 + (1 - share) * (1 - below) ** 2), axis=1)
+        return within + np.abs(given - inside)
 
     def hdi(self, coverage: float) -> list:
         """Return the highest-density region of each row, met to 0.002 where y is continuous.

@@ -8,6 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from .. import __version__
+from ..estimators.sites import NEW
 from .case import Case
 from .scores import training_moments
 from .words import counted, number
@@ -74,8 +75,10 @@ def columns(model: Any) -> tuple[ColumnInfo, ...]:
         if column.levels is None:
             found.append(ColumnInfo(column.name, "number", f"{number(mean)} ± {number(scale)}"))
         else:
-            shown = ", ".join(column.levels[:6]) + (", …" if len(column.levels) > 6 else "")
-            found.append(ColumnInfo(column.name, f"{len(column.levels)} categories", shown))
+            levels = [name for name in column.levels if not (column.site and name == NEW)]
+            shown = ", ".join(levels[:6]) + (", …" if len(levels) > 6 else "")
+            kind = "sites" if column.site else "categories"
+            found.append(ColumnInfo(column.name, f"{len(levels)} {kind}", shown))
         j += len(column.encoded_names)
     return tuple(found)
 

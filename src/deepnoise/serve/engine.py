@@ -108,7 +108,8 @@ class Engine:
             )
             one = density.marginal(q)
             grid = grid_between(one, low, min(high, 1e300), question.points or 2)
-            grids.append(tuple(grid.tolist()))
+            # All mass may lie at one value.
+            grids.append(tuple(grid.tolist()) or (float(low),))
         return replace(question, grid=tuple(grids), points=None)
 
     def facts(self) -> dict[str, Any]:
@@ -117,6 +118,7 @@ class Engine:
         columns = [
             {"name": c.name, "type": "number" if c.levels is None else "category"}
             | ({} if c.levels is None else {"levels": list(c.levels)})
+            | ({"site": True} if c.site else {})
             for c in model.encoder_.columns
         ]
         facts = {

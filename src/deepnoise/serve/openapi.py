@@ -82,9 +82,9 @@ def _object(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
 
 
 def _row(engine: Engine) -> dict[str, Any]:
-    gaps = ["null"] if engine.model.accepts_missing_ else []
     properties: dict[str, Any] = {}
     for column in engine.model.encoder_.columns:
+        gaps = ["null"] if engine.model.accepts_missing_ and not column.site else []
         kinds = ["number", "boolean"] if column.levels is None else ["string", "number", "boolean"]
         properties[column.name] = {"type": [*kinds, *gaps]}
         if column.levels is not None:

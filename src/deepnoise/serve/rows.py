@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..estimators.encode import Column, TableEncoder
+from ..estimators.sites import encode_sites
 from .errors import InvalidError, shown
 
 
@@ -72,6 +73,8 @@ def encode(
         values = [row[place] for row in rows]
         if column.levels is None:
             parts.append(_numbers(column.name, values, gaps)[:, None])
+        elif column.site:
+            parts.append(_sites(column, values))
         else:
             part, unseen = _levels(column, values, gaps)
             parts.append(part)
@@ -112,6 +115,19 @@ def _levels(column: Column, values: Sequence[Any], gaps: bool) -> tuple[np.ndarr
         found[n] = _missing(column.name, n, gaps)
         unseen |= set() if text is None else {text}
     return found, sorted(unseen)
+
+
+def _sites(column: Column, values: Sequence[Any]) -> np.ndarray:
+    """One that was not there when fitting is a new site, as for the estimator."""
+    for n, value in enumerate(values):
+        if value is None or isinstance(value, dict | list):
+            raise InvalidError(
+                f"row {n}, column {column.name}: must name the site; got {shown(value)}"
+            )
+    try:
+        return encode_sites(column.levels or (), [level_name(v) for v in values], column.name)
+    except ValueError as error:
+        raise InvalidError(str(error)) from None
 
 
 def level_name(value: Any) -> str:

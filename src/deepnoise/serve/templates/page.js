@@ -28,7 +28,7 @@ function control(column, n) {
   const made = element(column.levels ? "select" : "input", "", box);
   made.id = label.htmlFor = `column-${n}`;
   if (!column.levels) { made.inputMode = "decimal"; return; }
-  if (model.accepts_missing) element("option", "", made);
+  if (model.accepts_missing && !column.site) element("option", "", made);
   for (const level of column.levels) element("option", level, made);
 }
 
@@ -95,7 +95,7 @@ function show(found) {
     one.levels.forEach((level, n) => lines.push([`${100 * level} %`, one.quantiles[0][n]]));
     (one.thresholds ?? []).forEach((c, n) => lines.push([`P(y ≥ ${c})`, one.above[0][n]]));
     table(lines);
-    curve(one.grid, one.density[0]);
+    if (one.grid?.length > 1) curve(one.grid, one.density[0]);
   }
   for (const warning of found.warnings) element("p", warning, at("answer"));
 }

@@ -79,9 +79,7 @@ def exposure_place(column: Any, encoder: TableEncoder) -> int | None:
     else:
         raise ValueError(f"exposure must be a column of numbers of X; there is no {column!r}")
     if encoder.columns[number].levels is not None:
-        raise ValueError(
-            f"exposure must be a column of numbers; {names[number]!r} has categories"
-        )
+        raise ValueError(f"exposure must be a column of numbers; {names[number]!r} has categories")
     return encoder.places(number)[0]
 
 

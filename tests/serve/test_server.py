@@ -96,6 +96,15 @@ def test_slow_clients_are_let_go_and_a_signal_ends_it(model, monkeypatch):
     assert signal.getsignal(signal.SIGTERM) is before
 
 
+def test_answers_do_not_wait_for_confirmations():
+    with (
+        server.listen("127.0.0.1", 0) as listening,
+        socket.create_connection(listening.getsockname()),
+        listening.accept()[0] as accepted,
+    ):
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
 def test_the_command(model, tmp_path, monkeypatch):
     model.save(tmp_path / "model")
     ran = []

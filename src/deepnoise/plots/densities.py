@@ -7,7 +7,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..prediction.smooth import smoothed
-from ..prediction.supported import Density, drawn_levels, grid_between, is_of_counts, point_masses
+from ..prediction.supported import (
+    Density,
+    axis_ends,
+    drawn_levels,
+    grid_between,
+    is_of_counts,
+    point_masses,
+)
 from .style import (
     BLUE,
     INK,
@@ -102,7 +109,7 @@ def ridge(
     if seen is not None:
         axis.scatter(seen, np.arange(len(chosen)), **SEEN)
     legend_above([axis], ax is None)
-    axis.set(yticks=range(len(chosen)), yticklabels=names, xlabel=xlabel, xlim=_ends(few, grid))
+    axis.set(yticks=range(len(chosen)), yticklabels=names, xlabel=xlabel, xlim=axis_ends(few, grid))
     axis.set_ylim(-0.35, len(chosen) - 1 + HEIGHT + 0.15)
     axis.tick_params(axis="y", length=0)
     axis.spines["left"].set_visible(False)
@@ -135,16 +142,6 @@ def _stems(axis: Any, point: float, mass: np.ndarray) -> None:
     label = f"probability of {point:g}"
     look = {"color": INK, "lw": 2.4, "zorder": 3, "label": label, "capstyle": "butt"}
     axis.vlines(np.full(len(mass), point), base, base + HEIGHT * mass, **look)
-
-
-def _ends(density: Density, grid: np.ndarray) -> tuple[float, float]:
-    """Ends of the axis, with room for bars."""
-    if is_of_counts(density):
-        return grid[0] - 0.6, grid[-1] + 0.6
-    points = [point for point, _ in point_masses(density)]
-    low, high = min([grid[0], *points]), max([grid[-1], *points])
-    margin = 0.02 * (high - low) if points else 0.0
-    return low - margin, high + margin
 
 
 @paper_style

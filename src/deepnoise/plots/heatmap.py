@@ -12,6 +12,7 @@ from ..prediction.smooth import bandwidths, widened
 from ..prediction.supported import (
     Density,
     SupportedDensity,
+    axis_ends,
     grid_between,
     is_of_counts,
     point_masses,
@@ -112,7 +113,10 @@ def density_heatmap(
     if dots is not None:
         look = {"s": dot_size(len(dots[0])), "color": INK, "alpha": 0.75, "lw": 0, "zorder": 4}
         axis.scatter(*dots, label="rows, moved to this slice" if sliced else "data", **look)
-    axis.set(xlim=(grid if len(grid) > 1 else _edges(grid))[[0, -1]], ylim=_ylim(smooth, levels))
+    axis.set(
+        xlim=(grid if len(grid) > 1 else _edges(grid))[[0, -1]],
+        ylim=axis_ends(smooth, levels, half=0.5),
+    )
     axis.set_ylabel(ylabel)
     name = xlabel or (feature if isinstance(feature, str) else f"feature {feature}")
     axis.set_xlabel(f"{name}\n({_slice_name(X, feature)})" if sliced else name)
@@ -237,15 +241,6 @@ def _squares(axis: Any, grid: np.ndarray, density: Density) -> None:
         label = f"probability of {point:g}, by area"
         at = np.full(len(some), point)
         axis.scatter(grid[some], at, 60 * mass[some], RED, marker="s", lw=0, label=label, zorder=5)
-
-
-def _ylim(density: Density, levels: np.ndarray) -> tuple[float, float]:
-    if is_of_counts(density):
-        return levels[0] - 0.5, levels[-1] + 0.5
-    points = [point for point, _ in point_masses(density)]
-    low, high = min([levels[0], *points]), max([levels[-1], *points])
-    margin = 0.03 * (high - low) if points else 0.0
-    return low - margin, high + margin
 
 
 def _dots(

@@ -294,6 +294,16 @@ class SupportedDensity:
 Density = GaussianMixture | SupportedDensity
 
 
+def axis_ends(density: Density, grid: np.ndarray, half: float = 0.6) -> tuple[float, float]:
+    """Ends of an axis: room for bars of counts, ``half`` a bar wide, and for point masses."""
+    if is_of_counts(density):
+        return grid[0] - half, grid[-1] + half
+    points = [point for point, _ in point_masses(density)]
+    low, high = min([grid[0], *points]), max([grid[-1], *points])
+    margin = 0.02 * (high - low) if points else 0.0
+    return low - margin, high + margin
+
+
 def grid_between(density: Density, low: float, high: float, points: int) -> np.ndarray:
     """Values of y on which to draw a curve: evenly spaced, none of a point mass; or whole numbers.
 

@@ -9,7 +9,14 @@ from ..estimators.drawn import to_draw
 from ..estimators.table import take
 from ..prediction.credible import Band
 from ..prediction.smooth import bandwidths, widened
-from ..prediction.supported import Density, drawn_levels, grid_between, is_of_counts, point_masses
+from ..prediction.supported import (
+    Density,
+    axis_ends,
+    drawn_levels,
+    grid_between,
+    is_of_counts,
+    point_masses,
+)
 from . import svg
 from .case import Case
 from .words import capitalized, number, percent
@@ -49,7 +56,7 @@ def shown_rows(case: Case) -> tuple[Shown, ...]:
         around = None if band is None else (band.lower[i], np.minimum(band.upper[i], top))
         words = reading(case, int(place), quantiles[i])
         plot = svg.panel(
-            across(few, grid), (0, top), WIDTH, HEIGHT, left=52 if case.log else 14, top=10
+            axis_ends(few, grid), (0, top), WIDTH, HEIGHT, left=52 if case.log else 14, top=10
         )
         parts = [svg.axes(plot, case.target, most=(6, 3 if case.log else 0))]
         draw = counts if is_of_counts(few) else curve
@@ -127,16 +134,6 @@ def curve(plot: svg.Panel, grid, height, band, quantiles) -> list[Markup]:
     if inside.sum() > 1:
         parts.append(svg.area(plot, grid[inside], 0, height[inside], "mass"))
     return [*parts, svg.line(plot, grid, height, "curve")]
-
-
-def across(density: Density, grid: np.ndarray) -> tuple[float, float]:
-    """Ends of the axis: room for bars of counts and for point masses."""
-    if is_of_counts(density):
-        return grid[0] - 0.6, grid[-1] + 0.6
-    points = [point for point, _ in point_masses(density)]
-    low, high = min([grid[0], *points]), max([grid[-1], *points])
-    margin = 0.02 * (high - low) if points else 0.0
-    return low - margin, high + margin
 
 
 def counts(plot: svg.Panel, grid, height, band, quantiles) -> list[Markup]:

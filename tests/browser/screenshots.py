@@ -3,11 +3,14 @@
 Needs what `make test-browser` installs.  Pictures have few colours, to stay small.
 """
 
+import os
+import secrets
 import subprocess
 import sys
 import tempfile
 import threading
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
 from playwright.sync_api import sync_playwright
@@ -19,6 +22,7 @@ from deepnoise.explore.server import Server
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 SIZE = {"width": 1100, "height": 820}
 WIDE = {"width": 1360, "height": 800}
+PAGE = {"width": 760, "height": 900}
 COLOURS = 160
 
 
@@ -52,8 +56,30 @@ def main(model: str, data: str) -> None:
         tab.wait_for_selector("#picture path.curve")
         tab.screenshot(path=out / "explore.png")
         beside([out / "explore.png"], IMAGES / "explore.png")
-        browser.close()
         server.stop()
+        served(browser, model, X.iloc[0], out / "serve.png")
+        beside([out / "serve.png"], IMAGES / "serve.png")
+        browser.close()
+
+
+def served(browser: Any, model: str, row: Any, shot: Path) -> None:
+    """The page of `deepnoise serve` with the answer to a row."""
+    token = secrets.token_urlsafe(24)
+    command = [sys.executable, "-m", "deepnoise", "serve", model, "--port", "0"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env=os.environ | {"DEEPNOISE_TOKEN": token}
+    ) as server:
+        tab = browser.new_page(viewport=PAGE, device_scale_factor=2)
+        tab.goto(server.stdout.readline().strip())
+        tab.fill("#token", token)
+        tab.click("#key button")
+        for n, value in enumerate(row):
+            tab.fill(f"#column-{n}", str(value))
+        tab.fill("#above", "200")
+        tab.click("#row button")
+        tab.wait_for_selector("#answer svg")
+        tab.screenshot(path=shot)
+        server.terminate()
 
 
 def beside(shots: list[Path], target: Path) -> None:

@@ -35,7 +35,7 @@ def seconds(run: Callable[[], object], times: int = 20) -> float:
     return float(np.median(took))
 
 
-def worst(found: dict, density: deepnoise.GaussianMixture) -> dict[str, float]:
+def worst(found: dict, density: deepnoise.PredictiveMixture) -> dict[str, float]:
     """The largest differences from the model: of means, in its sd; of pdf and sd, relative."""
     found = {name: np.asarray(value, float) for name, value in found.items()}
     sd, y = np.sqrt(density.var()), density.mean()

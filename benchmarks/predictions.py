@@ -17,10 +17,12 @@ import jax
 import numpy as np
 
 import deepnoise
-from deepnoise import BDeepNoiseRegressor, GaussianMixture
-from deepnoise.prediction import mixture_components, mixture_crps, predict
+from deepnoise import BDeepNoiseRegressor, PredictiveMixture
+from deepnoise.prediction import predict
+from deepnoise.prediction.density import components as mixture_components
+from deepnoise.prediction.density import crps as mixture_crps
 
-QUESTIONS: dict[str, Callable[[GaussianMixture, np.ndarray], object]] = {
+QUESTIONS: dict[str, Callable[[PredictiveMixture, np.ndarray], object]] = {
     "mean": lambda density, _: density.mean(),
     "90 % interval": lambda density, _: density.interval(0.9),
     "three quantiles": lambda density, _: density.quantile([0.05, 0.5, 0.95]),

@@ -25,11 +25,11 @@ from sklearn.datasets import load_diabetes
 from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import train_test_split
 
+from deepnoise.baselines import registry
+from deepnoise.baselines.peers import OneOutcome, gaussians
 from deepnoise.datasets.uci import load_uci
-from deepnoise.estimators import registry
 from deepnoise.estimators.base import DensityRegressor
-from deepnoise.estimators.peers import OneOutcome, gaussians
-from deepnoise.studies.neuro_opponents import PENALTIES
+from deepnoise.studies.neuro.opponents import PENALTIES
 
 SCORES = ("nll", "rmse", "crps", "coverage_90", "coverage_95")
 PACKAGES = ("deepnoise", "jax", "numpy", "scikit-learn", "blackjax", "sklearn-contrib-bde")

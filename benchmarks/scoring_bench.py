@@ -27,7 +27,7 @@ import numpy as np
 from scipy.stats import rankdata
 from sklearn.base import BaseEstimator
 
-from deepnoise.estimators import registry
+from deepnoise.baselines import registry
 from deepnoise.prediction import metrics
 from deepnoise.prediction.rivals import one_density, straight_line
 from scoring_bench_scores import scores

@@ -10,9 +10,9 @@ from typing import Any
 import jax
 import numpy as np
 
+from deepnoise.baselines.peers import OneOutcome, gaussians
+from deepnoise.baselines.registry import make
 from deepnoise.estimators.base import DensityRegressor
-from deepnoise.estimators.peers import OneOutcome, gaussians
-from deepnoise.estimators.registry import make
 from deepnoise.inference.runtime import numerics
 from deepnoise.model.marginal import path_means
 

@@ -7,10 +7,7 @@
 import tempfile
 
 from deepnoise import BDeepNoiseRegressor
-from deepnoise.datasets.neuro import load_neuro
-from deepnoise.datasets.neuro_atlas import mni_grid
-from deepnoise.datasets.neuro_cohort import simulate_cohort
-from deepnoise.datasets.neuro_regions import parcels
+from deepnoise.datasets.neuro import load_neuro, mni_grid, parcels, simulate_cohort
 
 folder = tempfile.mkdtemp()
 atlas = parcels(24, mni_grid(6.0, (31, 37, 31)))

@@ -96,8 +96,8 @@ def test_imports_point_left():
         ("model/a.py", "import jax.numpy\nfrom .b import c\nfrom deepnoise.model import b", set()),
         (
             "inference/a.py",
-            "from deepnoise.prediction.mixture import X",
-            {"deepnoise.prediction.mixture"},
+            "from deepnoise.prediction.density.mixture import X",
+            {"deepnoise.prediction.density.mixture"},
         ),
         ("inference/a.py", "from .. import cli", {"deepnoise.cli"}),
         ("inference/a.py", "from ..model import network\nimport optax", set()),

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from deepnoise.baselines.registry import METHODS
 from deepnoise.estimators.files import ESTIMATORS, NETWORKS
-from deepnoise.estimators.registry import METHODS
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "deepnoise"
 SECTIONS = ("Parameters", "Attributes", "Returns", "Examples", "Raises")

@@ -38,5 +38,7 @@ def test_examples_run(name, tmp_path, monkeypatch):
 
 
 def test_the_examples_of_the_main_classes_are_among_them():
-    named = {f"deepnoise.{name}" for name in ("estimators.bdeepnoise", "prediction.mixture")}
+    named = {
+        f"deepnoise.{name}" for name in ("estimators.bdeepnoise", "prediction.density.mixture")
+    }
     assert named <= set(MODULES)

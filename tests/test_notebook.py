@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import sklearn
 
-from deepnoise import BDeepNoiseRegressor, GaussianMixture
+from deepnoise import BDeepNoiseRegressor, PredictiveMixture
 from deepnoise.estimators.progress import in_notebook, reporting
 from tests.report.pages import EVIL, fitted, parsed, table
 
@@ -41,15 +41,15 @@ def test_a_posterior(model):
 
 def test_a_density():
     means = np.arange(14.0).reshape(7, 1, 2)
-    one = GaussianMixture.of(means[..., :1], np.full((1, 1, 1, 1), 4.0))
+    one = PredictiveMixture.of(means[..., :1], np.full((1, 1, 1, 1), 4.0))
     page = parsed(one._repr_html_())
     assert not page.broken
-    assert "GaussianMixture of 7 rows, 1 components each, the first 5" in page.text
+    assert "PredictiveMixture of 7 rows, 1 components each, the first 5" in page.text
     assert page.tags["tr"] == 6
     assert page.tags["polyline"] == 5
     for value in ("8", "2", "4.71", "11.29"):
         assert value in page.text
-    both = parsed(GaussianMixture.of(means, np.eye(2)[None, None])._repr_html_())
+    both = parsed(PredictiveMixture.of(means, np.eye(2)[None, None])._repr_html_())
     assert "2 outcomes" in both.text
     assert both.tags["tr"] == 11
 

@@ -11,7 +11,7 @@ import pytest
 from matplotlib.figure import Figure
 from PIL import Image
 
-from deepnoise import GaussianMixture, plots
+from deepnoise import PredictiveMixture, plots
 from deepnoise.plots.heatmap import profile
 from deepnoise.prediction.credible import Band
 from deepnoise.prediction.influence import Effects, Influence
@@ -24,7 +24,7 @@ def mixture(x):
     x = np.asarray(x, dtype=float)
     means = np.stack([np.sin(2 * x), -1 - x**2], axis=-1)[..., None]
     sds = np.stack([0.2 + 0.1 * np.abs(x), np.full_like(x, 0.5)], axis=-1)
-    return GaussianMixture.of(means, sds[..., None, None] ** 2)
+    return PredictiveMixture.of(means, sds[..., None, None] ** 2)
 
 
 def rows(count):
@@ -98,7 +98,7 @@ def test_ridges_are_named_and_few():
 
 def test_every_ridge_has_the_same_height_and_none_is_cut():
     covs = np.array([1.0, 1.0, 1.0, 0.02**2]).reshape(4, 1, 1, 1)
-    figure = plots.ridge(GaussianMixture.of(np.zeros((4, 1, 1)), covs), points=2001)
+    figure = plots.ridge(PredictiveMixture.of(np.zeros((4, 1, 1)), covs), points=2001)
     axis = figure.axes[0]
     tops = [line.get_ydata().max() - row for row, line in zip((3, 2, 1, 0), axis.lines[1::2])]
     assert tops == pytest.approx([1.3] * 4)
@@ -119,13 +119,13 @@ def test_rows_are_counted_from_one_as_in_files():
 
 
 def test_the_dark_part_of_a_ridge_is_in_pieces_where_the_density_is():
-    density = GaussianMixture.of([[[-3.0], [3.0]]], np.full((1, 2, 1, 1), 0.25))
+    density = PredictiveMixture.of([[[-3.0], [3.0]]], np.full((1, 2, 1, 1), 0.25))
     for region, pieces in (("central", 1), ("hdi", 2)):
         axis = plots.ridge(density, region=region).axes[0]
         # The whole density, the pieces, and the entry of the legend.
         assert len(axis.collections) == 1 + pieces + 1
     assert axis.get_legend_handles_labels()[1] == ["90 % highest density"]
-    two = GaussianMixture.of([[[-3.0], [3.0]]] * 2, np.full((1, 2, 1, 1), 0.25))
+    two = PredictiveMixture.of([[[-3.0], [3.0]]] * 2, np.full((1, 2, 1, 1), 0.25))
     drawn(plots.density_heatmap(two, [0, 1], region="hdi"))
 
 
@@ -246,12 +246,12 @@ def test_bad_input_is_named(call, name):
 
 
 def test_other_bad_input():
-    with pytest.raises(TypeError, match="density must be a GaussianMixture"):
+    with pytest.raises(TypeError, match="density must be a PredictiveMixture"):
         plots.ridge([1, 2])
     with pytest.raises(TypeError, match="model must be an estimator"):
         plots.density_heatmap(object(), [1, 2])
     with pytest.raises(ValueError, match=r"density has 2 outcomes.*marginal"):
-        plots.fan(GaussianMixture.of(np.zeros((3, 1, 2)), np.eye(2)[None, None]))
+        plots.fan(PredictiveMixture.of(np.zeros((3, 1, 2)), np.eye(2)[None, None]))
 
 
 def test_the_users_settings_neither_matter_nor_change():

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 LINE = (
     ("model", "the paper:\nlaws, formulas", BLUE),
     ("inference", "X, y to posterior\ndraws", BLUE),
-    ("prediction", "draws, x to a\nGaussianMixture", BLUE),
+    ("prediction", "draws, x to a\nPredictiveMixture", BLUE),
     ("estimators", "scikit-learn door,\nall methods", GREEN),
     ("studies", "the paper's\ntables", ORANGE),
     ("cli", "the command\nline", ORANGE),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from deepnoise.estimators.registry import METHODS, make
+from deepnoise.baselines.registry import METHODS, make
 
 SMALL = {"hidden": (8,), "steps": 1500}
 TINY = {

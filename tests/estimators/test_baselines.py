@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from deepnoise.estimators import mlp
-from deepnoise.estimators.backprop import GaussianNetwork
-from deepnoise.estimators.cqr import LEVELS, LOWER, conformal_offsets
-from deepnoise.estimators.hmc import NOISE_PRIOR, NoisyNetwork
-from deepnoise.estimators.variational import LOG_SD, VariationalNetwork
+from deepnoise.baselines import mlp
+from deepnoise.baselines.backprop import GaussianNetwork
+from deepnoise.baselines.cqr import LEVELS, LOWER, conformal_offsets
+from deepnoise.baselines.hmc import NOISE_PRIOR, NoisyNetwork
+from deepnoise.baselines.variational import LOG_SD, VariationalNetwork
 from deepnoise.model.activation import hard_tanh
 
 from .methods import line, tiny

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from deepnoise.estimators import registry
-from deepnoise.estimators.bde_ensemble import BDERegressor
+from deepnoise.baselines import registry
+from deepnoise.baselines.bde_ensemble import BDERegressor
 
 from .methods import line, tiny
 

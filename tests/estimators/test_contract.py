@@ -8,10 +8,10 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import deepnoise
-from deepnoise.estimators.registry import METHODS, make, method
+from deepnoise.baselines.registry import METHODS, make, method
 from deepnoise.inference.array_file import ModelFileError
 from deepnoise.prediction import metrics
-from deepnoise.prediction.mixture import GaussianMixture
+from deepnoise.prediction.density.mixture import PredictiveMixture
 
 from .methods import CASES, NO_DENSITY, TINY, USABLE, line, only_fast, tiny
 from .toy import SHUFFLED
@@ -83,7 +83,7 @@ def test_answers_agree(name, fitted):
                 ask(x)
         return
     density = model.predict_density(x)
-    assert isinstance(density, GaussianMixture)
+    assert isinstance(density, PredictiveMixture)
     assert np.allclose(model.predict(x), density.mean())
     assert np.isclose(model.score_report(x, y)["nll"], metrics.nll(density, y))
 

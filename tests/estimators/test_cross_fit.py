@@ -11,7 +11,7 @@ import deepnoise
 from deepnoise import BDeepNoiseRegressor, BDeepNoiseSurvival, right_censored
 from deepnoise.estimators.held_out import ConformalWarning
 from deepnoise.estimators.units import Units
-from deepnoise.prediction.support import Support
+from deepnoise.prediction.density.support import Support
 from tests.estimators.toy import PLAIN, small
 
 rng = np.random.default_rng(0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deepnoise import GaussianMixture, between
+from deepnoise import PredictiveMixture, between
 from deepnoise.prediction.selection import select, squared
 from tests.statistics import ALPHA
 
@@ -54,7 +54,7 @@ def test_crps_sees_what_the_mean_does_not():
 
         def _density(self, x):
             sds = self.sds_[(x[:, 0] > 0).astype(int)]
-            return GaussianMixture.of(np.zeros((len(x), 1, 1)), sds[:, None, None, None] ** 2)
+            return PredictiveMixture.of(np.zeros((len(x), 1, 1)), sds[:, None, None, None] ** 2)
 
     model = Spread(random_state=0)
     assert model.select_outcomes(X, y).predictable == ()

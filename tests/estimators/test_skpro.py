@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from deepnoise.prediction.mixture import GaussianMixture
+from deepnoise.prediction.density.mixture import PredictiveMixture
 
 pytest.importorskip("skpro")
 
@@ -24,7 +24,7 @@ def test_skpro_checks(cls):
 
 @pytest.fixture
 def standard_normal():
-    return MixtureDistribution(GaussianMixture.of([[[0.0]], [[0.0]]], [[[[1.0]]]]))
+    return MixtureDistribution(PredictiveMixture.of([[[0.0]], [[0.0]]], [[[[1.0]]]]))
 
 
 def test_energy_is_exact(standard_normal):
@@ -35,7 +35,7 @@ def test_energy_is_exact(standard_normal):
 
 def test_energy_gives_the_crps():
     rng = np.random.default_rng(0)
-    density = GaussianMixture.of(rng.normal(size=(5, 3, 1)), rng.gamma(2, size=(5, 3, 1, 1)))
+    density = PredictiveMixture.of(rng.normal(size=(5, 3, 1)), rng.gamma(2, size=(5, 3, 1, 1)))
     y = rng.normal(size=(5, 1))
     wrapped = MixtureDistribution(density)
     crps = wrapped.energy(y).to_numpy() - 0.5 * wrapped.energy().to_numpy()
@@ -46,7 +46,7 @@ def test_subsets_keep_their_entries():
     rng = np.random.default_rng(0)
     factors = rng.normal(size=(4, 3, 2, 2))
     covs = factors @ factors.swapaxes(-1, -2) + np.eye(2)
-    density = GaussianMixture.of(rng.normal(size=(4, 3, 2)), covs)
+    density = PredictiveMixture.of(rng.normal(size=(4, 3, 2)), covs)
     whole = MixtureDistribution(density, index=list("abcd"), columns=["u", "v"])
     part = whole.loc[["d", "a"], ["v"]]
     # Some processors round sums over one outcome, or over two rows, differently.

@@ -14,8 +14,8 @@ from deepnoise.estimators.partial import partial_dependence
 from deepnoise.estimators.usefulness import usefulness_of
 from deepnoise.explore.engine import Engine
 from deepnoise.explore.picture import facts, picture
-from deepnoise.prediction.support import REAL, Support
-from deepnoise.prediction.supported import SupportedDensity
+from deepnoise.prediction.density.support import REAL, Support
+from deepnoise.prediction.density.supported import SupportedDensity
 from deepnoise.report import report
 
 from .toy import small

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from deepnoise.estimators.units import Standardizer, Units
-from deepnoise.prediction.mixture import GaussianMixture
+from deepnoise.prediction.density.mixture import PredictiveMixture
 
 COLUMN = arrays(float, st.integers(1, 20), elements=st.floats(-1.7e308, 1.7e308))
 
@@ -51,7 +51,7 @@ def test_far_values_stay_finite():
 
 
 def test_density_in_the_users_units():
-    density = GaussianMixture.of([[[0.5]]], [[[[4.0]]]])
+    density = PredictiveMixture.of([[[0.5]]], [[[[4.0]]]])
     restored = Standardizer((10.0,), (3.0,)).restore(density)
     assert restored.mean() == pytest.approx(11.5)
     assert restored.var() == pytest.approx(36.0)

@@ -4,7 +4,7 @@ import numpy as np
 
 from deepnoise import BDeepNoiseRegressor
 from deepnoise.estimators.base import DensityRegressor
-from deepnoise.prediction.mixture import GaussianMixture
+from deepnoise.prediction.density.mixture import PredictiveMixture
 
 # The settings that compile fastest.  Plain Gibbs sweeps move weights by noise/√N: with more noise
 # than by default, a few dozen lead somewhere.
@@ -52,4 +52,4 @@ class Line(DensityRegressor):
 
     def _density(self, x):
         means = np.c_[x, np.ones(len(x))] @ self.coef_
-        return GaussianMixture.of(means[:, None], self.cov_[None, None])
+        return PredictiveMixture.of(means[:, None], self.cov_[None, None])

@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from deepnoise import GaussianMixture
+from deepnoise import PredictiveMixture
 from deepnoise.exports import hub_table
 from deepnoise.exports.hub import HUB_LEVELS
-from deepnoise.prediction.support import Support
-from deepnoise.prediction.supported import SupportedDensity
+from deepnoise.prediction.density.support import Support
+from deepnoise.prediction.density.supported import SupportedDensity
 
 RNG = np.random.default_rng(0)
-DENSITY = GaussianMixture.of(RNG.normal(size=(3, 4, 1)), RNG.uniform(0.1, 1, (1, 4, 1, 1)))
+DENSITY = PredictiveMixture.of(RNG.normal(size=(3, 4, 1)), RNG.uniform(0.1, 1, (1, 4, 1, 1)))
 COUNTS = SupportedDensity(DENSITY, Support("counts", 0.0))
 TASKS = pd.DataFrame(
     {"location": ["01", "02", "US"], "horizon": [1, 2, 2], "model_id": "us-dn"}, index=[7, 8, 8]
@@ -60,7 +60,7 @@ def test_identifiers_are_numbers_where_all_are():
         (DENSITY, TASKS, {"quantiles": [0.5, 1.0]}, "between 0 and 1"),
         (DENSITY, TASKS, {"cdf": [np.nan]}, "cdf must be finite"),
         (DENSITY, TASKS, {"quantiles": []}, "nothing to write"),
-        (GaussianMixture.of([[[0.0, 1.0]]] * 3, [[np.eye(2)]]), TASKS, {}, "marginal"),
+        (PredictiveMixture.of([[[0.0, 1.0]]] * 3, [[np.eye(2)]]), TASKS, {}, "marginal"),
     ],
 )
 def test_bad_input(density, tasks, more, words):

@@ -11,7 +11,7 @@ from deepnoise.estimators.scores import Score
 from deepnoise.exports import agreement, network
 from deepnoise.exports.forward import mixture, score_of
 from deepnoise.exports.network import network_of
-from deepnoise.prediction.support import Support
+from deepnoise.prediction.density.support import Support
 
 from .conftest import shop, skewed
 

@@ -5,10 +5,10 @@ import pytest
 
 pytest.importorskip("qp", reason="pip install 'deepnoise[qp]'")
 
-from deepnoise import GaussianMixture
+from deepnoise import PredictiveMixture
 from deepnoise.exports import to_qp
-from deepnoise.prediction.support import Support
-from deepnoise.prediction.supported import SupportedDensity
+from deepnoise.prediction.density.support import Support
+from deepnoise.prediction.density.supported import SupportedDensity
 
 GRID = np.linspace(-3, 3, 25)
 
@@ -16,7 +16,7 @@ GRID = np.linspace(-3, 3, 25)
 def mixture(rows=3, shared=True):
     rng = np.random.default_rng(0)
     covs = rng.uniform(0.1, 1, size=(1 if shared else rows, 4, 1, 1))
-    return GaussianMixture.of(rng.normal(size=(rows, 4, 1)), covs, [[0.1, 0.2, 0.3, 0.4]])
+    return PredictiveMixture.of(rng.normal(size=(rows, 4, 1)), covs, [[0.1, 0.2, 0.3, 0.4]])
 
 
 @pytest.mark.parametrize("shared", [True, False])
@@ -44,7 +44,7 @@ def test_densities_with_a_support_become_quantiles_within_it(support):
 def test_what_qp_cannot_hold():
     with pytest.raises(ValueError, match="probability of their own"):
         to_qp(SupportedDensity(mixture(), Support("counts", 0.0)))
-    two = GaussianMixture.of([[[0.0, 1.0]]], [[np.eye(2)]])
+    two = PredictiveMixture.of([[[0.0, 1.0]]], [[np.eye(2)]])
     with pytest.raises(ValueError, match="marginal"):
         to_qp(two)
     assert to_qp(two.marginal(1)).npdf == 1

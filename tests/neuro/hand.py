@@ -3,15 +3,15 @@
 import numpy as np
 import pandas as pd
 
-from deepnoise import GaussianMixture
-from deepnoise.datasets.neuro import NeuroTable
-from deepnoise.studies.neuro_fit import WITH, WITHOUT, SplitFit
+from deepnoise import PredictiveMixture
+from deepnoise.datasets.neuro.features import NeuroTable
+from deepnoise.studies.neuro.fit import WITH, WITHOUT, SplitFit
 from tests.neuro import toy
 
 
 def gaussians(mean, sd):
     mean, sd = np.broadcast_arrays(np.asarray(mean, float), np.asarray(sd, float))
-    return GaussianMixture.of(mean.reshape(-1, 1, 1), (sd**2).reshape(-1, 1, 1, 1))
+    return PredictiveMixture.of(mean.reshape(-1, 1, 1), (sd**2).reshape(-1, 1, 1, 1))
 
 
 def split(y, with_images, without, number=0, units=None):

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from deepnoise.datasets import neuro_regions
-from deepnoise.datasets.neuro_atlas import MNI_3MM, imaging, mni_grid
-from deepnoise.datasets.neuro_regions import aal90, parcels, read_atlas
+from deepnoise.datasets.neuro import regions as neuro_regions
+from deepnoise.datasets.neuro.atlas import MNI_3MM, imaging, mni_grid
+from deepnoise.datasets.neuro.regions import aal90, parcels, read_atlas
 from tests.neuro import toy
 
 

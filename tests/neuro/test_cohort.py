@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 import scipy.stats
 
-from deepnoise.datasets.neuro import load_neuro
-from deepnoise.datasets.neuro_cohort import activations, simulate_cohort
-from deepnoise.datasets.neuro_truth import PREFERRED, SplitNormal, cohort_truth
+from deepnoise.datasets.neuro.cohort import activations, simulate_cohort
+from deepnoise.datasets.neuro.features import load_neuro
+from deepnoise.datasets.neuro.truth import PREFERRED, SplitNormal, cohort_truth
 from tests.neuro import toy
 from tests.statistics import ALPHA
 

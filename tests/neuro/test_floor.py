@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from deepnoise.studies import neuro_verdicts
-from deepnoise.studies.neuro_brain import painted
-from deepnoise.studies.neuro_fit import NeuroPlan, features, fit_splits
-from deepnoise.studies.neuro_floor import Floor, dealt, floor_of, influence_floor
-from deepnoise.studies.neuro_tables import influence_table, region_table
+from deepnoise.studies.neuro import verdicts as neuro_verdicts
+from deepnoise.studies.neuro.brain import painted
+from deepnoise.studies.neuro.fit import NeuroPlan, features, fit_splits
+from deepnoise.studies.neuro.floor import Floor, dealt, floor_of, influence_floor
+from deepnoise.studies.neuro.tables import influence_table, region_table
 from tests.neuro import toy
 from tests.neuro.hand import table_of
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from deepnoise.datasets.neuro import load_neuro
-from deepnoise.datasets.neuro_table import Columns, read_subjects
-from deepnoise.studies.neuro_fit import NeuroPlan, split_rows
-from deepnoise.studies.neuro_opponents import OPPONENTS, Task
+from deepnoise.datasets.neuro.features import load_neuro
+from deepnoise.datasets.neuro.table import Columns, read_subjects
+from deepnoise.studies.neuro.fit import NeuroPlan, split_rows
+from deepnoise.studies.neuro.opponents import OPPONENTS, Task
 from tests.cli_toy import error, run
 from tests.neuro import toy
 from tests.neuro.hand import table_of

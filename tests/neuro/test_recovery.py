@@ -6,11 +6,11 @@ too weakly by so short a run on so few subjects to be held to anything; see docs
 
 import pytest
 
-from deepnoise.datasets.neuro import load_neuro
-from deepnoise.datasets.neuro_atlas import mni_grid
-from deepnoise.datasets.neuro_cohort import simulate_cohort
-from deepnoise.datasets.neuro_regions import parcels
-from deepnoise.studies.neuro import NeuroPlan, analyse
+from deepnoise.datasets.neuro.atlas import mni_grid
+from deepnoise.datasets.neuro.cohort import simulate_cohort
+from deepnoise.datasets.neuro.features import load_neuro
+from deepnoise.datasets.neuro.regions import parcels
+from deepnoise.studies.neuro.study import NeuroPlan, analyse
 
 MODEL = {"hidden": (8, 8), "chains": 2, "warmup": 300, "draws": 50, "progress": False}
 

@@ -5,9 +5,17 @@ import pandas as pd
 import pytest
 from scipy.stats import binom, t
 
-from deepnoise.studies import neuro_scores, neuro_verdicts, neuro_words
-from deepnoise.studies.neuro_fit import WITH, WITHOUT
-from deepnoise.studies.neuro_texts import with_error
+from deepnoise.studies.neuro import (
+    scores as neuro_scores,
+)
+from deepnoise.studies.neuro import (
+    verdicts as neuro_verdicts,
+)
+from deepnoise.studies.neuro import (
+    words as neuro_words,
+)
+from deepnoise.studies.neuro.fit import WITH, WITHOUT
+from deepnoise.studies.neuro.texts import with_error
 from tests.neuro.hand import gaussians, split
 
 

@@ -16,12 +16,14 @@ from PIL import Image
 
 from deepnoise import load
 from deepnoise.cli.neuro import chosen_atlas
-from deepnoise.datasets import neuro_regions
-from deepnoise.datasets.neuro import load_neuro
-from deepnoise.datasets.neuro_cohort import simulate_cohort
-from deepnoise.studies import neuro_brain, neuro_floor, neuro_write
-from deepnoise.studies.neuro_fit import features
-from deepnoise.studies.neuro_floor import Floor
+from deepnoise.datasets.neuro import regions as neuro_regions
+from deepnoise.datasets.neuro.cohort import simulate_cohort
+from deepnoise.datasets.neuro.features import load_neuro
+from deepnoise.studies.neuro import brain as neuro_brain
+from deepnoise.studies.neuro import floor as neuro_floor
+from deepnoise.studies.neuro import write as neuro_write
+from deepnoise.studies.neuro.fit import features
+from deepnoise.studies.neuro.floor import Floor
 from tests.cli_toy import SETTINGS as TINY_MODEL
 from tests.cli_toy import TINY, error, run
 from tests.neuro import toy

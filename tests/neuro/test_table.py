@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from deepnoise.datasets.neuro import ImageOptions, load_neuro
-from deepnoise.datasets.neuro_table import Columns, read_subjects
-from deepnoise.studies.neuro_fit import features, filled
+from deepnoise.datasets.neuro.features import ImageOptions, load_neuro
+from deepnoise.datasets.neuro.table import Columns, read_subjects
+from deepnoise.studies.neuro.fit import features, filled
 from tests.neuro import toy
 
 

@@ -7,10 +7,12 @@ import pandas as pd
 import pytest
 
 from deepnoise import BDeepNoiseRegressor
-from deepnoise.studies import neuro_fit, neuro_tables, neuro_words
-from deepnoise.studies.neuro_fit import WITH, WITHOUT, NeuroPlan, fit_splits
-from deepnoise.studies.neuro_opponents import OPPONENTS, Task
-from deepnoise.studies.neuro_truth import best_rank_correlation, precision, spearman
+from deepnoise.studies.neuro import fit as neuro_fit
+from deepnoise.studies.neuro import tables as neuro_tables
+from deepnoise.studies.neuro import words as neuro_words
+from deepnoise.studies.neuro.fit import WITH, WITHOUT, NeuroPlan, fit_splits
+from deepnoise.studies.neuro.opponents import OPPONENTS, Task
+from deepnoise.studies.neuro.truth import best_rank_correlation, precision, spearman
 from tests.neuro.hand import gaussians, split, table_of
 
 

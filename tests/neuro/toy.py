@@ -6,7 +6,7 @@ import nibabel as nib
 import numpy as np
 import pandas as pd
 
-from deepnoise.datasets.neuro_atlas import Atlas, Grid, mni_grid
+from deepnoise.datasets.neuro.atlas import Atlas, Grid, mni_grid
 
 GRID = mni_grid(15.0, (13, 15, 11))
 NAMES = tuple(f"{side} {place}" for side in "LR" for place in ("low", "high", "back", "front"))

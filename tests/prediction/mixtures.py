@@ -5,7 +5,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from deepnoise.prediction.mixture import GaussianMixture
+from deepnoise.prediction.density.mixture import PredictiveMixture
 
 quick = settings(max_examples=15, deadline=None)
 seeds = st.integers(0, 2**16)
@@ -24,19 +24,19 @@ def random_parts(seed, rows=4, components=5, outcomes=1, shared=False, weighted=
 
 
 def random_mixture(seed, **shape):
-    return GaussianMixture.of(*random_parts(seed, **shape))
+    return PredictiveMixture.of(*random_parts(seed, **shape))
 
 
 def univariate(means, sds, weights=None):
     """One outcome, from (N, C) means and (N or 1, C) sds."""
-    return GaussianMixture.of(
+    return PredictiveMixture.of(
         np.asarray(means)[..., None], np.asarray(sds)[..., None, None] ** 2, weights
     )
 
 
 def in_blocks(mixture, read=None):
     """The same mixture, read lazily."""
-    return GaussianMixture.from_blocks(
+    return PredictiveMixture.from_blocks(
         len(mixture), mixture.n_outcomes, mixture.n_components, read or mixture.read
     )
 

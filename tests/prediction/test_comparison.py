@@ -7,14 +7,14 @@ from scipy import stats
 from deepnoise.model.outcome import Window
 from deepnoise.prediction import metrics
 from deepnoise.prediction.comparison import Gain, Usefulness, celled, gain, usefulness
-from deepnoise.prediction.mixture import GaussianMixture
+from deepnoise.prediction.density.mixture import PredictiveMixture
+from deepnoise.prediction.density.window_moments import within
 from deepnoise.prediction.rivals import one_density, straight_line
-from deepnoise.prediction.window_moments import within
 
 
 def gaussians(means, sd):
     means = np.asarray(means, float)
-    return GaussianMixture.of(means[:, None, None], np.full((1, 1, 1, 1), sd**2))
+    return PredictiveMixture.of(means[:, None, None], np.full((1, 1, 1, 1), sd**2))
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_what_is_useful(no_input, line, status):
 def test_no_density_gains_from_spikes_on_repeated_values():
     rng = np.random.default_rng(0)
     train, y = rng.integers(0, 6, 300).astype(float), rng.integers(0, 6, 300).astype(float)
-    spikes = GaussianMixture.of(
+    spikes = PredictiveMixture.of(
         np.broadcast_to(np.arange(6.0)[None, :, None], (300, 6, 1)), np.full((1, 6, 1, 1), 1e-12)
     )
     rival = one_density(train, 300)

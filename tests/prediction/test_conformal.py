@@ -11,8 +11,8 @@ from deepnoise.prediction.conformal import (
     rank_of,
     rows_needed,
 )
-from deepnoise.prediction.interleaved import interleaved
-from deepnoise.prediction.mixture import GaussianMixture
+from deepnoise.prediction.density.interleaved import interleaved
+from deepnoise.prediction.density.mixture import PredictiveMixture
 
 FALSE_ALARM = 1e-6
 COVERAGE = 0.8
@@ -171,8 +171,8 @@ def test_the_guarantee_holds_in_each_group():
 def test_interleaved_rows():
     rng = np.random.default_rng(0)
     owner = np.array([1, 0, 0, 1, 1, 0, 1])
-    few = GaussianMixture.of(rng.normal(size=(3, 2, 1)), np.ones((1, 2, 1, 1)), [[0.3, 0.7]])
-    more = GaussianMixture.of(rng.normal(size=(4, 3, 1)), np.ones((1, 3, 1, 1)))
+    few = PredictiveMixture.of(rng.normal(size=(3, 2, 1)), np.ones((1, 2, 1, 1)), [[0.3, 0.7]])
+    more = PredictiveMixture.of(rng.normal(size=(4, 3, 1)), np.ones((1, 3, 1, 1)))
     found, y = interleaved([few, more], owner), rng.normal(size=7)
     np.testing.assert_allclose(found.log_prob(y)[owner == 0], few.log_prob(y[owner == 0]))
     np.testing.assert_allclose(found.log_prob(y)[owner == 1], more.log_prob(y[owner == 1]))

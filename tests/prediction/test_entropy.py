@@ -9,9 +9,9 @@ from scipy import integrate, special, stats
 
 from deepnoise.model.activation import identity
 from deepnoise.prediction import per_draw
+from deepnoise.prediction.density.mixture import PredictiveMixture
 from deepnoise.prediction.entropy import SAMPLES, entropy_parts, information
 from deepnoise.prediction.functionals import moments
-from deepnoise.prediction.mixture import GaussianMixture
 from deepnoise.prediction.per_draw import thinned
 
 from .networks import densities
@@ -26,7 +26,7 @@ def parts(given):
     """The entropy parts, the predictive density made of the same draws and paths."""
     means = np.concatenate([block for _, block in given.blocks()])
     rows, draws, paths, outcomes = means.shape
-    predictive = GaussianMixture.of(
+    predictive = PredictiveMixture.of(
         means.reshape(rows, draws * paths, outcomes),
         np.repeat(given.covs(), paths, axis=0)[None],
         np.repeat(given.weights / paths, paths)[None],

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from deepnoise.prediction.guard import guarded
-from deepnoise.prediction.mixture import GaussianMixture
+from deepnoise.prediction.density.guard import guarded
+from deepnoise.prediction.density.mixture import PredictiveMixture
 
 from .mixtures import random_mixture
 
@@ -17,7 +17,7 @@ def density():
 def test_it_is_the_stated_mixture(density):
     found = guarded(density, 0.1, VARIANCES)
     y = np.random.default_rng(0).normal(size=(5, 2))
-    wide = GaussianMixture.of(density.mean()[:, None], np.diag(VARIANCES)[None, None])
+    wide = PredictiveMixture.of(density.mean()[:, None], np.diag(VARIANCES)[None, None])
     expected = np.logaddexp(density.log_prob(y) + np.log(0.9), wide.log_prob(y) + np.log(0.1))
     np.testing.assert_allclose(found.log_prob(y), expected, rtol=1e-9)
     np.testing.assert_allclose(found.mean(), density.mean(), rtol=1e-12)
@@ -26,7 +26,7 @@ def test_it_is_the_stated_mixture(density):
 
 
 def test_covariances_may_be_shared_by_rows():
-    shared = GaussianMixture.of(np.zeros((4, 2, 1)), np.ones((1, 2, 1, 1)))
+    shared = PredictiveMixture.of(np.zeros((4, 2, 1)), np.ones((1, 2, 1, 1)))
     found = guarded(shared, 0.01, np.array([9.0]))
     assert found.components().covs.shape[0] == 1
     assert found.n_components == 3
@@ -34,7 +34,7 @@ def test_covariances_may_be_shared_by_rows():
 
 
 def test_a_far_row_keeps_some_density():
-    narrow = GaussianMixture.of([[[0.0]]], [[[[1e-6]]]])
+    narrow = PredictiveMixture.of([[[0.0]]], [[[[1e-6]]]])
     assert narrow.log_prob(1.0)[0] < -1e5
     assert guarded(narrow, 0.01, np.array([1.0])).log_prob(1.0)[0] > -7
 

@@ -8,17 +8,17 @@ from scipy import stats
 
 from deepnoise.model.outcome import Window
 from deepnoise.prediction import metrics
-from deepnoise.prediction.mixture import GaussianMixture
+from deepnoise.prediction.density.mixture import PredictiveMixture
 
 
 def gaussians(means, sd=1.0):
     """N(mean, sd²) a row."""
     means = np.asarray(means, dtype=float)
-    return GaussianMixture.of(means[:, None, None], np.full((1, 1, 1, 1), sd**2))
+    return PredictiveMixture.of(means[:, None, None], np.full((1, 1, 1, 1), sd**2))
 
 
 def with_a_spike():
-    return GaussianMixture.of([[[0.0], [0.0]]], [[[[1.0]], [[1e-16]]]])
+    return PredictiveMixture.of([[[0.0], [0.0]]], [[[[1.0]], [[1e-16]]]])
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def right():
     """(density, y) where y is drawn from the density: a mixture of two Gaussians a row."""
     rng = np.random.default_rng(0)
     means = rng.normal(size=(4000, 2, 1)) * 2
-    density = GaussianMixture.of(means, [[[[0.5]], [[2.0]]]], [[0.3, 0.7]])
+    density = PredictiveMixture.of(means, [[[[0.5]], [[2.0]]]], [[0.3, 0.7]])
     return density, density.sample(1, 1)[:, 0]
 
 
@@ -152,7 +152,7 @@ def test_interval_score_by_hand():
 
 def test_several_outcomes_are_averaged():
     rng = np.random.default_rng(4)
-    density = GaussianMixture.of(rng.normal(size=(50, 2, 2)), np.tile(np.eye(2), (1, 2, 1, 1)))
+    density = PredictiveMixture.of(rng.normal(size=(50, 2, 2)), np.tile(np.eye(2), (1, 2, 1, 1)))
     y = rng.normal(size=(50, 2))
     each = [metrics.wepi(density.marginal(q), y[:, q]) for q in (0, 1)]
     assert metrics.wepi(density, y) == pytest.approx(np.mean(each))
@@ -200,7 +200,7 @@ def test_coverage_among_censored_outcomes():
 
 
 def test_coverage_of_several_outcomes_seen_exactly():
-    density = GaussianMixture.of(np.zeros((3, 1, 2)), np.eye(2)[None, None])
+    density = PredictiveMixture.of(np.zeros((3, 1, 2)), np.eye(2)[None, None])
     y = np.array([[0.0, 1.5], [0.1, 0.2], [-2.0, 0.3]])
     found = metrics.coverages_seen(density, Window(y, y), [0.8])
     assert found == metrics.coverages_seen(density, y, [0.8]) == [4 / 6]
@@ -238,5 +238,5 @@ def test_standardised_log_loss_is_zero_for_the_plain_normal():
     plain = gaussians(np.full(40, train.mean()), train.std())
     assert metrics.msll(plain, y, train) == pytest.approx(0, abs=1e-12)
     assert metrics.msll(gaussians(y, 1.0), y, train) < 0
-    pair = GaussianMixture.of(train[:, None].mean(0)[None, None, [0, 0]], np.eye(2)[None, None])
+    pair = PredictiveMixture.of(train[:, None].mean(0)[None, None, [0, 0]], np.eye(2)[None, None])
     assert np.isfinite(metrics.msll(pair, [[0.0, 1.0]], np.c_[train, y]))

@@ -1,4 +1,4 @@
-"""``GaussianMixture`` against scipy, high precision and Monte Carlo."""
+"""``PredictiveMixture`` against scipy, high precision and Monte Carlo."""
 
 import jax
 import numpy as np
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import logsumexp
 
-from deepnoise.prediction.mixture import GaussianMixture
+from deepnoise.prediction.density.mixture import PredictiveMixture
 
 from .mixtures import in_blocks, oracle_cdf, quick, random_mixture, random_parts, seeds, univariate
 
@@ -29,7 +29,7 @@ class TestDensities:
             )
             for n in range(4)
         ]
-        mixture = GaussianMixture.of(means, covs, weights)
+        mixture = PredictiveMixture.of(means, covs, weights)
         np.testing.assert_allclose(mixture.log_prob(y), truth, rtol=1e-11)
         np.testing.assert_allclose(mixture.pdf(y), np.exp(truth), rtol=1e-11)
         grid = mixture.log_prob_grid(y)
@@ -104,7 +104,7 @@ class TestMoments:
     @pytest.mark.parametrize("outcomes", [1, 2])
     def test_mean_and_covariance(self, outcomes):
         means, covs, weights = random_parts(10, outcomes=outcomes)
-        mixture = GaussianMixture.of(means, covs, weights)
+        mixture = PredictiveMixture.of(means, covs, weights)
         mean = np.einsum("nc,ncq->nq", weights, means)
         second = np.einsum("nc,ncpq->npq", weights, covs + means[..., None] * means[..., None, :])
         cov = second - mean[:, :, None] * mean[:, None]

@@ -6,12 +6,12 @@ import jax
 import numpy as np
 import pytest
 
-from deepnoise.prediction import mixture as module
-from deepnoise.prediction import mixture_components
-from deepnoise.prediction.mixture import Components, GaussianMixture
-from deepnoise.prediction.mixture_components import Remembered
-from deepnoise.prediction.mixture_math import _over_points
-from deepnoise.prediction.mixture_quantile import _iterate
+from deepnoise.prediction.density import components as mixture_components
+from deepnoise.prediction.density import mixture as module
+from deepnoise.prediction.density.components import Remembered
+from deepnoise.prediction.density.mixture import Components, PredictiveMixture
+from deepnoise.prediction.density.quantile import _iterate
+from deepnoise.prediction.density.sums import _over_points
 
 from .mixtures import in_blocks, random_mixture, random_parts
 
@@ -43,7 +43,7 @@ class TestBlocks:
             means = np.arange(start, stop)[:, None, None] + np.linspace(-1, 1, 50)[:, None]
             return Components(np.full((1, 50), 0.02), means, np.ones((1, 50, 1, 1)))
 
-        mixture = GaussianMixture.from_blocks(10_000, 1, 50, read)
+        mixture = PredictiveMixture.from_blocks(10_000, 1, 50, read)
         y = np.arange(10_000.0)
         assert np.ptp(mixture.log_prob(y)) < 1e-9
         assert np.ptp(mixture[5000:5300].crps(y[5000:5300])) < 1e-9
@@ -64,7 +64,7 @@ class TestBlocks:
             return mixture.read(start, stop)
 
         def queried(read):
-            found = GaussianMixture.from_blocks(20, 1, mixture.n_components, read)
+            found = PredictiveMixture.from_blocks(20, 1, mixture.n_components, read)
             return found.mean(), found.quantile([0.1, 0.9]), found.cdf_grid(np.arange(9.0))
 
         expected, fresh = queried(lambda *span: mixture.read(*span)), Remembered(read, 20)
@@ -137,10 +137,10 @@ class TestBadInput:
     def test_of_names_the_argument(self, change, message):
         means, covs, weights = random_parts(25, outcomes=2)
         with pytest.raises(ValueError, match=message):
-            GaussianMixture.of(**({"means": means, "covs": covs, "weights": weights} | change))
+            PredictiveMixture.of(**({"means": means, "covs": covs, "weights": weights} | change))
 
     def test_read_is_checked_too(self):
-        bad = GaussianMixture.from_blocks(
+        bad = PredictiveMixture.from_blocks(
             3,
             1,
             2,
@@ -151,7 +151,7 @@ class TestBadInput:
         with pytest.raises(ValueError, match="covs"):
             bad.mean()
         with pytest.raises(ValueError, match="n_rows"):
-            GaussianMixture.from_blocks(0, 1, 2, bad.read)
+            PredictiveMixture.from_blocks(0, 1, 2, bad.read)
 
     @pytest.mark.parametrize(
         ("call", "message"),

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given as drawn
 
-from deepnoise.prediction import mixture as module
-from deepnoise.prediction.mixture import GaussianMixture
+from deepnoise.prediction.density import mixture as module
+from deepnoise.prediction.density.mixture import PredictiveMixture
 
 from .mixtures import in_blocks, quick, random_mixture, seeds
 
@@ -48,7 +48,7 @@ def test_rejection_sampling_agrees():
 
 def test_one_component_is_a_regression():
     cov = np.array([[4.0, 3.0], [3.0, 9.0]])
-    found = GaussianMixture.of([[[1.0, 2.0]]], cov[None, None]).conditional({0: 3.0})
+    found = PredictiveMixture.of([[[1.0, 2.0]]], cov[None, None]).conditional({0: 3.0})
     assert found.n_outcomes == 1
     assert found.mean() == pytest.approx(2 + 3 / 4 * (3 - 1))
     assert found.var() == pytest.approx(9 - 3**2 / 4)
@@ -59,7 +59,7 @@ def test_far_tails_have_no_nan(far):
     """The wider component takes all the weight; beyond 1e150 sds none is told from another."""
     means = np.array([[[0.0, 1.0], [0.0, 2.0]]])
     covs = np.array([[np.eye(2), 4 * np.eye(2)]])
-    found = GaussianMixture.of(means, covs).conditional({0: far})
+    found = PredictiveMixture.of(means, covs).conditional({0: far})
     weights = found.components().weights
     assert weights.sum() == pytest.approx(1)
     if abs(far) < 1e150:
@@ -69,7 +69,7 @@ def test_far_tails_have_no_nan(far):
 
 
 def test_a_component_of_no_weight_stays_out():
-    mixture = GaussianMixture.of(
+    mixture = PredictiveMixture.of(
         [[[0.0, 0.0], [50.0, 7.0]]], np.eye(2)[None, None].repeat(2, 1), [[1.0, 0.0]]
     )
     assert mixture.conditional({0: 50.0}).mean() == pytest.approx(0)
@@ -77,7 +77,7 @@ def test_a_component_of_no_weight_stays_out():
 
 def test_outcomes_that_determine_each_other():
     cov = np.array([[1.0, 2.0], [2.0, 4.0 * (1 + 1e-15)]])
-    mixture = GaussianMixture.of(np.zeros((1, 1, 2)), cov[None, None])
+    mixture = PredictiveMixture.of(np.zeros((1, 1, 2)), cov[None, None])
     found = mixture.conditional({0: 0.7})
     assert found.mean() == pytest.approx(1.4)
     assert 0 < found.var()[0] < 1e-14

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from deepnoise.prediction.mixture_crps import _by_integral, _by_pairs, _lags, _least_lags, _step
+from deepnoise.prediction.density.crps import _by_integral, _by_pairs, _lags, _least_lags, _step
 
 from .mixtures import (
     oracle_cdf,

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from deepnoise.prediction.mixture import GaussianMixture
+from deepnoise.prediction.density.mixture import PredictiveMixture
 
 RNG = np.random.default_rng(0)
-MANY = GaussianMixture.of(RNG.normal(size=(3, 700, 1)), RNG.gamma(2.0, size=(1, 700, 1, 1)))
-TWO = GaussianMixture.of([[[-1.0], [3.0]]], [[[[0.25]], [[4.0]]]], [[0.3, 0.7]])
+MANY = PredictiveMixture.of(RNG.normal(size=(3, 700, 1)), RNG.gamma(2.0, size=(1, 700, 1, 1)))
+TWO = PredictiveMixture.of([[[-1.0], [3.0]]], [[[[0.25]], [[4.0]]]], [[0.3, 0.7]])
 
 
 @pytest.mark.parametrize("density", [MANY, TWO])
@@ -38,10 +38,10 @@ def test_tail_mean_by_integration(level):
 
 
 def test_far_tails_and_several_outcomes():
-    normal = GaussianMixture.of([[[5.0]]], [[[[4.0]]]])
+    normal = PredictiveMixture.of([[[5.0]]], [[[[4.0]]]])
     truth = 5 + 2 * stats.norm.expect(lambda z: z, lb=stats.norm.isf(1e-9)) / 1e-9
     assert normal.tail_mean(1 - 1e-9)[0] == pytest.approx(truth, rel=1e-4)
-    pair = GaussianMixture.of([[[0.0, 1.0]]], [[[[1.0, 0.2], [0.2, 4.0]]]])
+    pair = PredictiveMixture.of([[[0.0, 1.0]]], [[[[1.0, 0.2], [0.2, 4.0]]]])
     assert pair.tail_mean(0.9).shape == pair.expect(np.abs).shape == (1, 2)
     assert pair.tail_mean(0.9)[0, 1] == pytest.approx(pair.marginal(1).tail_mean(0.9)[0])
 

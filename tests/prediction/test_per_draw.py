@@ -10,13 +10,13 @@ from scipy import stats
 from deepnoise.model.marginal import path_log_likelihood
 from deepnoise.prediction import per_draw
 from deepnoise.prediction.credible import above, above_each, bands
+from deepnoise.prediction.density.mixture import PredictiveMixture
 from deepnoise.prediction.functionals import (
     in_words,
     log_likelihood,
     moments,
     predictive_functionals,
 )
-from deepnoise.prediction.mixture import GaussianMixture
 from deepnoise.prediction.per_draw import weighted_quantiles
 
 from .networks import densities
@@ -25,7 +25,7 @@ from .networks import densities
 def mixture_of_draw(given, m):
     """The mixture of one draw over its paths."""
     means = np.concatenate([block[:, m] for _, block in given.blocks()])
-    return GaussianMixture.of(means, np.repeat(given.covs()[m][None, None], means.shape[1], 1))
+    return PredictiveMixture.of(means, np.repeat(given.covs()[m][None, None], means.shape[1], 1))
 
 
 @pytest.mark.parametrize("widths", [(2, 1), (2, 3, 1), (2, 3, 2, 2)])

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from deepnoise.model.activation import hard_tanh
-from deepnoise.prediction import mixture, predict
+from deepnoise.prediction import predict
+from deepnoise.prediction.density import mixture
 from deepnoise.prediction.predict import predictive
 
 from .networks import theta

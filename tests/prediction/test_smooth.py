@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.signal import find_peaks
 
-from deepnoise import BDeepNoiseRegressor, GaussianMixture
+from deepnoise import BDeepNoiseRegressor, PredictiveMixture
 from deepnoise.estimators.drawn import COMPONENTS, to_draw
 from deepnoise.prediction.credible import bands
-from deepnoise.prediction.smooth import TOLERANCE, bandwidths, smoothed, widened
+from deepnoise.prediction.density.smooth import TOLERANCE, bandwidths, smoothed, widened
 
 from .networks import densities
 
@@ -24,7 +24,7 @@ def jagged(centres, rows=3, components=8000, sd=0.03):
     """Normals around each centre, as few paths would draw them."""
     rng = np.random.default_rng(0)
     means = rng.choice(centres, (rows, components, 1)) + rng.normal(size=(rows, components, 1))
-    return GaussianMixture.of(means, np.full((1, components, 1, 1), sd**2))
+    return PredictiveMixture.of(means, np.full((1, components, 1, 1), sd**2))
 
 
 @pytest.mark.parametrize(("centres", "expected"), [([0.0], 1), ([-2.5, 2.5], 2), ([-6, 0, 6], 3)])
@@ -40,7 +40,7 @@ def test_wiggles_go_and_modes_stay(centres, expected):
 def test_a_density_without_wiggles_stays_as_it_is():
     means = [[[-1.0], [1.0]], [[0.0], [0.0]], [[0.0], [5.0]]]
     covs = [[[[0.25]], [[0.25]]], [[[1.0]], [[1.0]]], [[[1.0]], [[0.04]]]]
-    assert bandwidths(GaussianMixture.of(means, covs)).tolist() == [0, 0, 0]
+    assert bandwidths(PredictiveMixture.of(means, covs)).tolist() == [0, 0, 0]
 
 
 def test_widening_adds_variance():
@@ -51,7 +51,7 @@ def test_widening_adds_variance():
 
 
 def test_several_outcomes_are_smoothed_one_by_one():
-    joint = GaussianMixture.of(np.zeros((2, 1, 2)), np.eye(2)[None, None])
+    joint = PredictiveMixture.of(np.zeros((2, 1, 2)), np.eye(2)[None, None])
     with pytest.raises(ValueError, match="2 outcomes"):
         bandwidths(joint)
 

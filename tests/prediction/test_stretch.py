@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from deepnoise.prediction import metrics
-from deepnoise.prediction.mixture import GaussianMixture
-from deepnoise.prediction.stretch import best_stretch, stretched
+from deepnoise.prediction.density.mixture import PredictiveMixture
+from deepnoise.prediction.density.stretch import best_stretch, stretched
 
 from .mixtures import random_mixture
 
@@ -23,7 +23,7 @@ def test_it_is_the_law_of_the_stretched_outcome():
 @pytest.mark.parametrize("true", [0.3, 1.0, 2.0])
 def test_a_wrong_spread_is_found(true):
     rng = np.random.default_rng(1)
-    density = GaussianMixture.of(rng.normal(size=(4000, 1, 1)), np.ones((1, 1, 1, 1)))
+    density = PredictiveMixture.of(rng.normal(size=(4000, 1, 1)), np.ones((1, 1, 1, 1)))
     y = density.mean() + true * rng.normal(size=4000)
     found = best_stretch(density, y)
     assert found == pytest.approx(true, rel=0.05)

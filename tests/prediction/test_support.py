@@ -11,9 +11,9 @@ from scipy.special import expit, logit
 
 from deepnoise.model.outcome import Window
 from deepnoise.prediction import metrics
-from deepnoise.prediction.mixture import GaussianMixture
-from deepnoise.prediction.support import REAL, Support
-from deepnoise.prediction.supported import SupportedDensity, grid_between, moved
+from deepnoise.prediction.density.mixture import PredictiveMixture
+from deepnoise.prediction.density.support import REAL, Support
+from deepnoise.prediction.density.supported import SupportedDensity, grid_between, moved
 
 from .mixtures import quick
 
@@ -37,11 +37,11 @@ every_support = pytest.mark.parametrize("support", SUPPORTS.values(), ids=SUPPOR
 
 
 def of_normal(support: Support, mean=MEAN, sd=SD) -> SupportedDensity:
-    return SupportedDensity(GaussianMixture.of([[[mean]]], [[[[sd**2]]]]), support)
+    return SupportedDensity(PredictiveMixture.of([[[mean]]], [[[[sd**2]]]]), support)
 
 
 def of_two(support: Support) -> SupportedDensity:
-    latent = GaussianMixture.of(
+    latent = PredictiveMixture.of(
         [[[-0.8], [0.9]], [[0.1], [2.0]]], np.array([0.09, 0.5])[None, :, None, None]
     )
     return SupportedDensity(latent, support)
@@ -292,7 +292,7 @@ def test_grids_stay_inside_and_offsets_multiply():
 
 
 def test_right_counts_have_even_pit_and_full_coverage():
-    latent = GaussianMixture.of(np.full((4000, 1, 1), 0.3), np.full((1, 1, 1, 1), 0.6))
+    latent = PredictiveMixture.of(np.full((4000, 1, 1), 0.3), np.full((1, 1, 1, 1), 0.6))
     density = SupportedDensity(latent, COUNTS)
     y = density.sample(1, 3)[:, 0]
     pit = metrics.pit(density, y)

@@ -6,7 +6,7 @@ from scipy import stats
 
 from deepnoise import BDeepNoiseClassifier, BDeepNoiseRegressor, BDeepNoiseSurvival, between
 from deepnoise.estimators.effects import effects
-from deepnoise.prediction.mixture import GaussianMixture
+from deepnoise.prediction.density.mixture import PredictiveMixture
 from deepnoise.report import report
 from deepnoise.report.above import above
 from deepnoise.report.calibration import calibration
@@ -91,7 +91,7 @@ class Right(Line):
         return super()._outcomes(y) if found is None else found
 
     def predict_density(self, X):
-        return GaussianMixture.of(np.asarray(X)[:, :, None], np.ones((1, 1, 1, 1)))
+        return PredictiveMixture.of(np.asarray(X)[:, :, None], np.ones((1, 1, 1, 1)))
 
 
 def test_windows_in_words_and_scores(model):

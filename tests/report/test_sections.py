@@ -9,9 +9,9 @@ from scipy import stats
 from deepnoise.inference.diagnostics import VERDICTS
 from deepnoise.prediction import metrics
 from deepnoise.prediction.credible import Band
+from deepnoise.prediction.density.mixture import PredictiveMixture
 from deepnoise.prediction.influence import Effects, Influence
 from deepnoise.prediction.levels import LevelEffects
-from deepnoise.prediction.mixture import GaussianMixture
 from deepnoise.prediction.rivals import one_density
 from deepnoise.report import calibration, convergence, densities, sharpness, svg, words, worst
 from deepnoise.report.case import judged_rows, make_case
@@ -83,7 +83,7 @@ def test_a_line_is_told_that_it_is_one():
     assert scores(page).status in ("line", "beaten")
     bent = np.abs(X[:, 0]) + 0.1 * rng.normal(size=160)
     page = make_case(Line(random_state=0).fit(X[:80], bent[:80]), X[80:], bent[80:])
-    right = GaussianMixture.of(np.abs(X[80:, :1])[:, None], np.full((1, 1, 1, 1), 0.01))
+    right = PredictiveMixture.of(np.abs(X[80:, :1])[:, None], np.full((1, 1, 1, 1), 0.01))
     assert scores(replace(page, density=right)).status == "useful"
     assert scores(make_case(page.model, X[80:85], bent[80:85])).status == "unknown"
 
@@ -175,7 +175,7 @@ def test_chains_average_to_the_whole(case):
     wide = stats.norm.pdf(grid, one.mean(), case.model._y.std() * case.model.units_.y.scale[0])
     guard = case.model.guard
     assert np.allclose((1 - guard) * parts + guard * wide, one.pdf_grid(grid))
-    alone = GaussianMixture.of([[[0.0], [1.0], [2.0], [3.0]]], np.ones((1, 4, 1, 1)))
+    alone = PredictiveMixture.of([[[0.0], [1.0], [2.0], [3.0]]], np.ones((1, 4, 1, 1)))
     assert convergence.by_chain(alone, 2)[1].mean() == pytest.approx([2.5])
 
 

@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
+from deepnoise.baselines import registry
 from deepnoise.cli import main
-from deepnoise.estimators import registry
 from deepnoise.studies import runner, work
 from deepnoise.studies.ledger import Ledger
 from deepnoise.studies.spec import Case, read_spec

@@ -4,7 +4,7 @@ from importlib import import_module
 
 import pytest
 
-from deepnoise.estimators.registry import METHODS
+from deepnoise.baselines.registry import METHODS
 from deepnoise.studies.spec import STUDIES, Case, Spec, checked, read_spec
 
 

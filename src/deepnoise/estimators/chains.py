@@ -108,7 +108,7 @@ class PosteriorChains:
 
         Its densities have ``draws`` × ``paths`` components of each chain, and the time of a
         prediction is in proportion.  They are estimates of the same densities from fewer
-        simulations: ``cdf_distance`` of a :class:`GaussianMixture` bounds what that costs at rows
+        simulations: ``cdf_distance`` of a :class:`PredictiveMixture` bounds what that costs at rows
         of yours.  The copy is saved and loaded like any other model; its ``diagnostics_`` judge
         the draws that are left.  This model does not change.
 

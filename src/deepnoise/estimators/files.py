@@ -26,14 +26,14 @@ ESTIMATORS = {
     "BDeepNoiseSurvival": "deepnoise.estimators.survival",
 }
 NETWORKS = {
-    "BackpropRegressor": "deepnoise.estimators.backprop",
-    "DeepEnsembleRegressor": "deepnoise.estimators.ensemble",
-    "MCDropoutRegressor": "deepnoise.estimators.dropout",
-    "VariationalRegressor": "deepnoise.estimators.variational",
-    "HMCRegressor": "deepnoise.estimators.hmc",
-    "MixtureDensityRegressor": "deepnoise.estimators.mdn",
-    "ConformalQuantileRegressor": "deepnoise.estimators.cqr",
-    "DeepNoiseRegressor": "deepnoise.estimators.deepnoise",
+    "BackpropRegressor": "deepnoise.baselines.backprop",
+    "DeepEnsembleRegressor": "deepnoise.baselines.ensemble",
+    "MCDropoutRegressor": "deepnoise.baselines.dropout",
+    "VariationalRegressor": "deepnoise.baselines.variational",
+    "HMCRegressor": "deepnoise.baselines.hmc",
+    "MixtureDensityRegressor": "deepnoise.baselines.mdn",
+    "ConformalQuantileRegressor": "deepnoise.baselines.cqr",
+    "DeepNoiseRegressor": "deepnoise.baselines.deepnoise",
 }
 
 

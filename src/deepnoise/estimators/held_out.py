@@ -18,12 +18,12 @@ from ..inference.posterior import Plan, Posterior
 from ..inference.stacking import stacked_weights
 from ..model.outcome import Window
 from ..prediction import conformal, metrics
-from ..prediction.guard import guarded
-from ..prediction.interleaved import interleaved
-from ..prediction.mixture import GaussianMixture
+from ..prediction.density.guard import guarded
+from ..prediction.density.interleaved import interleaved
+from ..prediction.density.mixture import PredictiveMixture
+from ..prediction.density.support import Support
+from ..prediction.density.supported import Density
 from ..prediction.predict import predictive
-from ..prediction.support import Support
-from ..prediction.supported import Density
 from .encode import TableEncoder
 from .folds import Folds, given_rows
 from .outcomes import exact_rows, taken
@@ -57,7 +57,7 @@ class CrossFitted:
     _log_exposure: Callable[[np.ndarray], np.ndarray | None]
     _network_rows: Callable[[np.ndarray], np.ndarray]
     _prediction_key: Callable[[], jax.Array]
-    _as_outcomes: Callable[[GaussianMixture, np.ndarray], Density]
+    _as_outcomes: Callable[[PredictiveMixture, np.ndarray], Density]
     _scores: Callable[[Density, Any], dict[str, float]]
 
     def held_out_density(self) -> Density:
@@ -68,7 +68,7 @@ class CrossFitted:
 
         Returns
         -------
-        GaussianMixture or SupportedDensity
+        PredictiveMixture or SupportedDensity
             Of the training rows, in their order.
 
         Examples
@@ -243,16 +243,16 @@ class CrossFitted:
         assert self._folds is not None
         return self._folds
 
-    def _held_out_latent(self, folds: Folds) -> GaussianMixture:
+    def _held_out_latent(self, folds: Folds) -> PredictiveMixture:
         """Densities of the training rows on the network's scale, exposures aside."""
         parts = [self._of_fold(f, folds.x[folds.held(f)]) for f in range(folds.count)]
         return interleaved(parts, folds.of)
 
-    def _of_fold(self, fold: int, x: np.ndarray, guard: bool = True) -> GaussianMixture:
+    def _of_fold(self, fold: int, x: np.ndarray, guard: bool = True) -> PredictiveMixture:
         """Densities of encoded rows by the chains that left a fold out, on the network's scale."""
         return self._of_chains(slice(fold, None, self.posterior_.plan.folds), fold, x, guard)
 
-    def _of_chains(self, chains: slice, fold: int, x: np.ndarray, guard: bool) -> GaussianMixture:
+    def _of_chains(self, chains: slice, fold: int, x: np.ndarray, guard: bool) -> PredictiveMixture:
         """Densities of encoded rows by some chains of a fold, in its units and then out of them."""
         folds, posterior = self._own_folds(), self.posterior_
         units = folds.units[fold]
@@ -311,7 +311,7 @@ def warn_of_few(folds: np.ndarray, groups: tuple, coverage: float, guaranteed: b
         )
 
 
-def _quantiles(density: GaussianMixture, levels: list[float]) -> np.ndarray:
+def _quantiles(density: PredictiveMixture, levels: list[float]) -> np.ndarray:
     """(N, M, Q), also for one outcome."""
     found = density.quantile(levels)
     return found[..., None] if density.n_outcomes == 1 else found

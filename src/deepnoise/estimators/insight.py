@@ -11,13 +11,13 @@ from ..model.outcome import Window
 from ..prediction import credible
 from ..prediction.centiles import Centiles, centiles_of
 from ..prediction.decompose import VarianceParts, decompose
+from ..prediction.density.mixture import PredictiveMixture
+from ..prediction.density.support import Support
+from ..prediction.density.supported import Density, SupportedDensity
 from ..prediction.entropy import EntropyParts, entropy_parts
 from ..prediction.functionals import chain_likelihoods, predictive_functionals
 from ..prediction.influence import Influence, influence
-from ..prediction.mixture import GaussianMixture
 from ..prediction.per_draw import DrawDensities, thinned
-from ..prediction.support import Support
-from ..prediction.supported import Density, SupportedDensity
 from .convergence import ChainInsights
 from .drawn import categories
 from .units import Units
@@ -36,9 +36,9 @@ class PosteriorInsights(ChainInsights):
     guard: float
     support_: Support
     units_: Units
-    _as_outcomes: Callable[[GaussianMixture, np.ndarray], Density]
+    _as_outcomes: Callable[[PredictiveMixture, np.ndarray], Density]
     _rows: Callable[[Any], np.ndarray]
-    _posterior_density: Callable[[np.ndarray], GaussianMixture]
+    _posterior_density: Callable[[np.ndarray], PredictiveMixture]
 
     def _draw_densities(self, X: Any) -> DrawDensities:
         """The law of every draw at the rows of X."""
@@ -148,7 +148,7 @@ class PosteriorInsights(ChainInsights):
             Where to evaluate the quantile function; by default 0.05, 0.1, ..., 0.95.
         widen : number or array (N,)
             Standard deviation of normal noise to add to y, for smoother bands; see
-            ``deepnoise.prediction.smooth.bandwidths``.
+            ``deepnoise.prediction.density.smooth.bandwidths``.
 
         Returns
         -------

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..prediction.supported import Density
+from ..prediction.density.supported import Density
 from .effects import POINTS, RANGE
 from .encode import is_frame
 

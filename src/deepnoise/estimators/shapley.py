@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..prediction.mixture import GaussianMixture
+from ..prediction.density.mixture import PredictiveMixture
 from .encode import is_frame
 from .partial import _reader
 from .settings import count
@@ -17,7 +17,7 @@ def shap_values(
     model: Any,
     X: Any,
     background: Any,
-    of: str | float | Callable[[GaussianMixture], np.ndarray] = "mean",
+    of: str | float | Callable[[PredictiveMixture], np.ndarray] = "mean",
     permutations: int = 10,
 ) -> Any:
     """Split what a density says of each row among its columns, by Shapley values.

@@ -15,29 +15,29 @@ try:
 except ImportError as error:
     raise ImportError("skpro is not installed: pip install 'deepnoise[skpro]'") from error
 
-from ..prediction.mixture import GaussianMixture
-from ..prediction.mixture_components import Components
-from ..prediction.supported import Density, SupportedDensity
+from ..prediction.density.components import Components
+from ..prediction.density.mixture import PredictiveMixture
+from ..prediction.density.supported import Density, SupportedDensity
 from .bdeepnoise import BDeepNoiseRegressor
 
 ROWS = 256
 
 
 class MixtureDistribution(BaseDistribution):
-    """A ``GaussianMixture`` as skpro wants it: one distribution an entry of a frame.
+    """A ``PredictiveMixture`` as skpro wants it: one distribution an entry of a frame.
 
     Parameters
     ----------
-    density : GaussianMixture or SupportedDensity
+    density : PredictiveMixture or SupportedDensity
         Its rows and outcomes are the rows and columns of the frame.
     index : pandas Index, optional
     columns : pandas Index, optional
 
     Examples
     --------
-    >>> from deepnoise import GaussianMixture
+    >>> from deepnoise import PredictiveMixture
     >>> from deepnoise.estimators.skpro import MixtureDistribution
-    >>> density = GaussianMixture.of(means=[[[0.0]], [[5.0]]], covs=[[[[1.0]]], [[[4.0]]]])
+    >>> density = PredictiveMixture.of(means=[[[0.0]], [[5.0]]], covs=[[[[1.0]]], [[[4.0]]]])
     >>> MixtureDistribution(density).mean()
          0
     0  0.0
@@ -124,8 +124,8 @@ class MixtureDistribution(BaseDistribution):
     def get_test_params(cls, parameter_set="default"):  # noqa: ARG003
         """Settings for skpro's own tests."""
         rng = np.random.default_rng(0)
-        frame = GaussianMixture.of(rng.normal(size=(4, 3, 2)), np.tile(np.eye(2), (4, 3, 1, 1)))
-        scalar = GaussianMixture.of([[[-1.0], [1.0]]], [[[[0.5]], [[1.0]]]])
+        frame = PredictiveMixture.of(rng.normal(size=(4, 3, 2)), np.tile(np.eye(2), (4, 3, 1, 1)))
+        scalar = PredictiveMixture.of([[[-1.0], [1.0]]], [[[[0.5]], [[1.0]]]])
         return [
             {"density": frame, "index": pd.Index([1, 2, 5, 7]), "columns": pd.Index(["a", "b"])},
             {"density": scalar},
@@ -189,7 +189,7 @@ def _outcomes(density: Density, chosen: np.ndarray) -> Density:
     if isinstance(density, SupportedDensity):
         return density
     read = partial(_read_outcomes, density.read, chosen)
-    return GaussianMixture.from_blocks(density.n_rows, len(chosen), density.n_components, read)
+    return PredictiveMixture.from_blocks(density.n_rows, len(chosen), density.n_components, read)
 
 
 def _read_outcomes(read: Any, chosen: np.ndarray, start: int, stop: int) -> Components:

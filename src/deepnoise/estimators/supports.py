@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..model.outcome import Window
-from ..prediction.support import BEND_SHARE, REAL, Support
+from ..prediction.density.support import BEND_SHARE, REAL, Support
 from .encode import TableEncoder
 from .outcomes import exact_rows, representative
 

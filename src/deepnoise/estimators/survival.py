@@ -10,7 +10,7 @@ from ..prediction import metrics
 from ..prediction.centiles import Centiles
 from ..prediction.concordance import concordance
 from ..prediction.credible import Band, above_each
-from ..prediction.supported import Density
+from ..prediction.density.supported import Density
 from .base import coverage_report
 from .bdeepnoise import BDeepNoiseRegressor
 from .outcomes import survival

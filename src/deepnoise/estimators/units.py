@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..model.outcome import Window
-from ..prediction.mixture import GaussianMixture
+from ..prediction.density.mixture import PredictiveMixture
 from .outcomes import representative
 from .scores import Score
 
@@ -60,7 +60,7 @@ class Standardizer:
         with np.errstate(over="ignore"):
             return np.clip((values / 2 - mean / 2) / (scale / 2), -FAR, FAR)
 
-    def restore(self, density: GaussianMixture) -> GaussianMixture:
+    def restore(self, density: PredictiveMixture) -> PredictiveMixture:
         """A density of standardised values, in the user's units."""
         return density.affine(self.scale, self.mean)
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from ..model.outcome import Window
 from ..prediction.comparison import Usefulness, usefulness
+from ..prediction.density.supported import Density
 from ..prediction.metrics import on_latent_scale
 from ..prediction.rivals import one_density, straight_line
-from ..prediction.supported import Density
 from .outcomes import taken
 
 # Rivals of more training rows would cost more and be no better.

@@ -8,12 +8,12 @@ import jax
 import numpy as np
 from scipy.special import ndtr
 
-from ..prediction.mixture import GaussianMixture
-from ..prediction.mixture_math import padded
+from ..prediction.density.mixture import PredictiveMixture
+from ..prediction.density.stretch import stretched
+from ..prediction.density.sums import padded
+from ..prediction.density.supported import SupportedDensity, point_masses
 from ..prediction.per_draw import DrawDensities, as_float64
 from ..prediction.predict import component_means
-from ..prediction.stretch import stretched
-from ..prediction.supported import SupportedDensity, point_masses
 from .outcome import Outcome, outcome_of
 
 DRAWS = 120
@@ -103,7 +103,7 @@ def draw_answer(densities: DrawDensities, sds: np.ndarray, outcome: Outcome, c: 
     rows, draws, paths = means.shape
     weights = np.repeat(densities.weights / paths, paths)[None]
     covs = np.repeat(sds**2, paths)[None, :, None, None]
-    whole = GaussianMixture.of(means.reshape(rows, draws * paths, 1), covs, weights)
+    whole = PredictiveMixture.of(means.reshape(rows, draws * paths, 1), covs, weights)
     return Answer(
         densities.average(pdf),
         lower,
@@ -115,7 +115,7 @@ def draw_answer(densities: DrawDensities, sds: np.ndarray, outcome: Outcome, c: 
     )
 
 
-def moments(density: GaussianMixture, outcome: Outcome) -> np.ndarray | None:
+def moments(density: PredictiveMixture, outcome: Outcome) -> np.ndarray | None:
     if outcome.time:
         return None
     law = density if outcome.support.is_real else SupportedDensity(density, outcome.support)
@@ -160,7 +160,7 @@ def steps(means: np.ndarray, sds: np.ndarray, low: np.ndarray, high: np.ndarray)
     return np.diff(np.stack(below, axis=1), axis=1)
 
 
-def plain_answer(density: GaussianMixture, outcome: Outcome, c: float) -> Answer:
+def plain_answer(density: PredictiveMixture, outcome: Outcome, c: float) -> Answer:
     above = density.probability_above(outcome.to_network(c))
     return Answer(
         outcome.density(density.pdf_grid(outcome.network_grid)),

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from ..estimators.survival import BDeepNoiseSurvival
-from ..prediction.support import REAL, Support
-from ..prediction.supported import grid_between
+from ..prediction.density.support import REAL, Support
+from ..prediction.density.supported import grid_between
 
 POINTS = 161
 RANGE_ROWS = 50

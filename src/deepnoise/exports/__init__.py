@@ -1,7 +1,8 @@
 """Ways out: densities and models for other tools, and for places without deepnoise."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ..lazy import attributes
 
 if TYPE_CHECKING:
     from .hub import hub_table
@@ -18,13 +19,4 @@ _HOME = {
     "to_qp": "qp_ensemble",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = attributes(__name__, _HOME)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..prediction.supported import Density
+from ..prediction.density.supported import Density
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +34,7 @@ def hub_table(
 
     Parameters
     ----------
-    density : GaussianMixture or SupportedDensity
+    density : PredictiveMixture or SupportedDensity
         Of one outcome, from ``predict_density``.
     tasks : pandas frame
         One row for each density: location, horizon, target and so on; ``model_id`` if you want it.
@@ -59,9 +59,9 @@ def hub_table(
     Examples
     --------
     >>> import pandas as pd
-    >>> from deepnoise import GaussianMixture
+    >>> from deepnoise import PredictiveMixture
     >>> from deepnoise.exports import hub_table
-    >>> density = GaussianMixture.of(means=[[[0.0]], [[5.0]]], covs=[[[[1.0]]], [[[4.0]]]])
+    >>> density = PredictiveMixture.of(means=[[[0.0]], [[5.0]]], covs=[[[[1.0]]], [[[4.0]]]])
     >>> tasks = pd.DataFrame({"location": ["01", "02"]})
     >>> hub_table(density, tasks, quantiles=[0.5], mean=True).round(3)
       location output_type  output_type_id  value

@@ -7,8 +7,8 @@ try:
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError("qp is not installed: pip install 'deepnoise[qp]'") from error
 
-from ..prediction.mixture import GaussianMixture
-from ..prediction.supported import Density, SupportedDensity
+from ..prediction.density.mixture import PredictiveMixture
+from ..prediction.density.supported import Density, SupportedDensity
 
 # Of densities that are no Gaussian mixtures, quantiles at so many levels.
 LEVELS, OUTERMOST = 400, 1e-5
@@ -22,7 +22,7 @@ def to_qp(density: Density) -> "qp.Ensemble":
 
     Parameters
     ----------
-    density : GaussianMixture or SupportedDensity
+    density : PredictiveMixture or SupportedDensity
         Of one outcome, from ``predict_density``.
 
     Returns
@@ -32,9 +32,9 @@ def to_qp(density: Density) -> "qp.Ensemble":
 
     Examples
     --------
-    >>> from deepnoise import GaussianMixture
+    >>> from deepnoise import PredictiveMixture
     >>> from deepnoise.exports import to_qp
-    >>> density = GaussianMixture.of(means=[[[0.0], [1.0]]], covs=[[[[1.0]], [[1.0]]]])
+    >>> density = PredictiveMixture.of(means=[[[0.0], [1.0]]], covs=[[[[1.0]], [[1.0]]]])
     >>> round(float(to_qp(density).cdf(0.5)), 6)
     0.5
     """
@@ -42,7 +42,7 @@ def to_qp(density: Density) -> "qp.Ensemble":
         raise ValueError(
             f"density has {density.n_outcomes} outcomes, qp one: use density.marginal(k)"
         )
-    if not isinstance(density, GaussianMixture):
+    if not isinstance(density, PredictiveMixture):
         return _quantiles(density)
     weights, means, covs = density.components()
     shape = means.shape[:2]

@@ -1,7 +1,8 @@
 """Pictures of predictive densities and of chains; every function returns a matplotlib Figure."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ..lazy import attributes
 
 if TYPE_CHECKING:
     from .chains import rank, trace
@@ -42,13 +43,4 @@ _HOME = {
     "uncertainty_parts": "uncertainty",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = attributes(__name__, _HOME)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..prediction.smooth import smoothed
-from ..prediction.supported import (
+from ..prediction.density.smooth import smoothed
+from ..prediction.density.supported import (
     Density,
     axis_ends,
     drawn_levels,
@@ -65,7 +65,7 @@ def ridge(
 
     Parameters
     ----------
-    density : GaussianMixture or SupportedDensity
+    density : PredictiveMixture or SupportedDensity
     y : array (N,), optional
         Observed outcomes of all rows.
     rows : list of int, optional
@@ -159,7 +159,7 @@ def fan(
 
     Parameters
     ----------
-    density : GaussianMixture or SupportedDensity
+    density : PredictiveMixture or SupportedDensity
     y : array (N,), optional
         Observed outcomes.
     order : array (N,), optional

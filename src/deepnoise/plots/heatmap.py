@@ -7,9 +7,8 @@ from numpy.typing import ArrayLike
 
 from ..estimators.drawn import to_draw
 from ..estimators.table import take
-from ..prediction.per_draw import spaced
-from ..prediction.smooth import bandwidths, widened
-from ..prediction.supported import (
+from ..prediction.density.smooth import bandwidths, widened
+from ..prediction.density.supported import (
     Density,
     SupportedDensity,
     axis_ends,
@@ -17,6 +16,7 @@ from ..prediction.supported import (
     is_of_counts,
     point_masses,
 )
+from ..prediction.per_draw import spaced
 from .style import (
     BLUE,
     INK,
@@ -69,7 +69,7 @@ def density_heatmap(
 
     Parameters
     ----------
-    model : estimator, GaussianMixture or SupportedDensity
+    model : estimator, PredictiveMixture or SupportedDensity
         A fitted estimator, or densities of which row i belongs to ``x_grid[i]``.
     x_grid : array (G,)
         Increasing values of the feature.
@@ -165,7 +165,7 @@ def _density(model: Any, grid: np.ndarray, feature: int | str, X: Any) -> Any:
         return model
     if not hasattr(model, "predict_density"):
         raise TypeError(
-            f"model must be an estimator or a GaussianMixture; got {type(model).__name__}"
+            f"model must be an estimator or a PredictiveMixture; got {type(model).__name__}"
         )
     if X is None:
         if model.n_features_in_ > 1 or hasattr(model, "feature_names_in_"):

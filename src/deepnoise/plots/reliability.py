@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import binom
 
 from ..prediction import metrics
-from ..prediction.supported import Density
+from ..prediction.density.supported import Density
 from .style import (
     BLUE,
     GREY,
@@ -45,7 +45,7 @@ def calibration(
 
     Parameters
     ----------
-    density : GaussianMixture or SupportedDensity
+    density : PredictiveMixture or SupportedDensity
     y : array (N,)
         Observed outcomes.
     bins : int, optional
@@ -84,7 +84,7 @@ def sharpness(
 
     Parameters
     ----------
-    density : GaussianMixture or SupportedDensity
+    density : PredictiveMixture or SupportedDensity
     y : array (N,)
         Observed outcomes.
     coverage : float

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..prediction.mixture import GaussianMixture
-from ..prediction.supported import Density, SupportedDensity
+from ..prediction.density.mixture import PredictiveMixture
+from ..prediction.density.supported import Density, SupportedDensity
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -113,8 +113,8 @@ def _settle(axes: Any) -> None:
 
 def one_outcome(density: Any, name: str = "density") -> Density:
     """The densities, if they are of a single outcome."""
-    if not isinstance(density, GaussianMixture | SupportedDensity):
-        raise TypeError(f"{name} must be a GaussianMixture; got {type(density).__name__}")
+    if not isinstance(density, PredictiveMixture | SupportedDensity):
+        raise TypeError(f"{name} must be a PredictiveMixture; got {type(density).__name__}")
     if density.n_outcomes != 1:
         raise ValueError(
             f"{name} has {density.n_outcomes} outcomes; draw one: {name}.marginal(0), ..."

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.stats import t
 
 from ..model.outcome import Window
+from .density.supported import Density
 from .metrics import log_scores
-from .supported import Density
 
 LEVEL = 0.95
 FEW = 10

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from .mixture import GaussianMixture
+from .density.mixture import PredictiveMixture
+from .density.support import REAL, Support
 from .per_draw import DrawDensities
-from .support import REAL, Support
 
 PROBABILITIES = np.linspace(0.05, 0.95, 19)
 
@@ -132,7 +132,7 @@ def _quantiles(means, sds, probabilities) -> np.ndarray:
     found = []
     for q in range(outcomes):
         variances = np.broadcast_to(sds[..., q] ** 2, (rows, draws, paths))
-        mixture = GaussianMixture.of(
+        mixture = PredictiveMixture.of(
             means[..., q].reshape(-1, paths, 1), variances.reshape(-1, paths, 1, 1)
         )
         found.append(mixture.quantile(probabilities).reshape(rows, draws, -1))

@@ -18,7 +18,7 @@ from ..model.activation import PiecewiseLinear
 from ..model.bounds import layer_bounds
 from ..model.marginal import path_noises
 from ..model.network import Theta, pre_activation
-from .mixture_math import padded
+from .density.sums import padded
 from .parts import variance_table
 from .per_draw import DrawDensities, as_float64, row_blocks
 

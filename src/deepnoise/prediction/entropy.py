@@ -12,10 +12,10 @@ import numpy as np
 from jax.scipy.special import logsumexp
 
 from ..inference.runtime import numerics
-from . import mixture_math as kernels
-from .mixture import GaussianMixture
-from .mixture_components import Components, generator
-from .mixture_math import LOG_SQRT_2PI, bucket, choose, evaluate
+from .density import sums as kernels
+from .density.components import Components, generator
+from .density.mixture import PredictiveMixture
+from .density.sums import LOG_SQRT_2PI, bucket, choose, evaluate
 from .per_draw import DrawDensities
 
 # A grid that reaches this many standard deviations beyond every mean, two of its steps to the
@@ -41,7 +41,7 @@ class EntropyParts:
     standard_error: np.ndarray
 
 
-def entropy_parts(predictive: GaussianMixture, densities: DrawDensities) -> EntropyParts:
+def entropy_parts(predictive: PredictiveMixture, densities: DrawDensities) -> EntropyParts:
     """Entropy parts of every row, of its predictive density and of the densities given draws."""
     with numerics():
         rng = generator(jax.random.fold_in(densities.key, densities.n_outcomes))
@@ -51,7 +51,7 @@ def entropy_parts(predictive: GaussianMixture, densities: DrawDensities) -> Entr
     return EntropyParts(total, total - epistemic, epistemic, errors)
 
 
-def entropy(mixture: GaussianMixture, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def entropy(mixture: PredictiveMixture, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """-E log p(y) of every row, and its standard error; (N,) each."""
     found = []
     for n in range(len(mixture)):

@@ -14,8 +14,8 @@ from ..model.activation import PiecewiseLinear
 from ..model.marginal import last_covariance, path_means
 from ..model.network import Theta
 from .credible import Band, band, check_level
+from .density.sums import padded
 from .levels import Category, LevelEffects, contrasts
-from .mixture_math import padded
 from .parts import influence_table
 from .per_draw import DrawDensities, as_float64, row_blocks, weighted_quantiles
 

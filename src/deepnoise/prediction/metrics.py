@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..model.outcome import Window
-from .mixture import GaussianMixture
-from .supported import Density, SupportedDensity
+from .density.mixture import PredictiveMixture
+from .density.supported import Density, SupportedDensity
 
 # The central intervals of the forecast hubs, eleven of them.
 HUB_COVERAGES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
@@ -30,7 +30,7 @@ def _outcomes(density: Density, y: ArrayLike) -> np.ndarray:
 
 def on_latent_scale(
     density: Density, y: ArrayLike | Window
-) -> tuple[GaussianMixture, np.ndarray | Window]:
+) -> tuple[PredictiveMixture, np.ndarray | Window]:
     """The mixture behind a density, and what is known of its z: a window at point masses.
 
     Ranks among counts, and coverage of them, are then those of continuous outcomes.
@@ -232,7 +232,7 @@ def cde_loss(density: Density, y: ArrayLike) -> float:
     return float(np.mean(squares - 2 * density.pdf(_outcomes(density, y))))
 
 
-def _integral_of_square(density: GaussianMixture) -> float:
+def _integral_of_square(density: PredictiveMixture) -> float:
     parts = density.components()
     means, sds = parts.means[0, :, 0], np.sqrt(parts.covs[0, :, 0, 0])
     step = sds.min() / 2
@@ -256,7 +256,7 @@ def msll(density: Density, y: ArrayLike, y_train: ArrayLike) -> float:
     if (np.ptp(train, axis=0) == 0).any():
         raise ValueError("y_train must not be constant")
     cov = np.cov(train, rowvar=False, ddof=0).reshape(density.n_outcomes, -1)
-    plain = GaussianMixture.of(train.mean(axis=0)[None, None], cov[None, None])
+    plain = PredictiveMixture.of(train.mean(axis=0)[None, None], cov[None, None])
     y = _outcomes(density, y)
     return nll(density, y) - nll(plain[np.zeros(len(density), int)], y)
 

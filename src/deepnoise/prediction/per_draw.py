@@ -13,7 +13,7 @@ from ..model.activation import PiecewiseLinear
 from ..model.covariates import InputLaw
 from ..model.marginal import last_covariance, path_means
 from ..model.network import Theta
-from .mixture_math import padded
+from .density.sums import padded
 from .predict import filled
 
 BLOCK_VALUES = 1 << 21

@@ -17,9 +17,9 @@ from ..model.activation import PiecewiseLinear
 from ..model.covariates import InputLaw, fill
 from ..model.marginal import last_covariance, path_means
 from ..model.network import Theta
-from .mixture import Components, GaussianMixture
-from .mixture_components import Remembered
-from .mixture_math import padded
+from .density.components import Remembered
+from .density.mixture import Components, PredictiveMixture
+from .density.sums import padded
 
 DRAWS_A_BLOCK = 128
 # Layer l of a path uses fold_in(key, l); this number is no layer's.
@@ -34,7 +34,7 @@ def predictive(
     paths: int,
     weights: np.ndarray | None = None,
     inputs: InputLaw | None = None,
-) -> GaussianMixture:
+) -> PredictiveMixture:
     """y | x as the mixture of N(β_L h(v_{L-1}) + γ_L, T_L + β_L Σ_{L-1} β_Lᵀ) over draws and paths.
 
     ``draws`` carry a leading axis (M,); ``weights`` (M,) are their probabilities, equal if None.
@@ -71,7 +71,7 @@ def predictive(
             list(pool.map(simulate, blocks))
         return Components(component_weights, means.reshape(stop - start, -1, Q), covs)
 
-    return GaussianMixture.from_blocks(len(x), Q, M * paths, Remembered(read, len(x)))
+    return PredictiveMixture.from_blocks(len(x), Q, M * paths, Remembered(read, len(x)))
 
 
 def _workers(laws: InputLaw | None) -> int:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..model.outcome import Window
-from .mixture import GaussianMixture
-from .window_moments import within
+from .density.mixture import PredictiveMixture
+from .density.window_moments import within
 
 MOST_COMPONENTS = 5
 SWEEPS = 200
@@ -21,7 +21,7 @@ LEAST_SD = 1e-3
 PENALTIES = np.logspace(-6, 3, 28)
 
 
-def one_density(y: np.ndarray | Window, rows: int) -> GaussianMixture:
+def one_density(y: np.ndarray | Window, rows: int) -> PredictiveMixture:
     """The density of all outcomes, no input asked: the best mixture of up to five Gaussians.
 
     The number of components is that of the least BIC.  The same density for every one of ``rows``.
@@ -30,7 +30,9 @@ def one_density(y: np.ndarray | Window, rows: int) -> GaussianMixture:
     fits = [_mixture(low, high, k) for k in range(1, min(MOST_COMPONENTS, len(low)) + 1)]
     best = min(fits, key=lambda fit: (3 * len(fit.means) - 1) * np.log(len(low)) / 2 - fit.log_lik)
     means = np.broadcast_to((mean + sd * best.means)[None, :, None], (rows, len(best.means), 1))
-    return GaussianMixture.of(means, (sd * best.sds)[None, :, None, None] ** 2, best.weights[None])
+    return PredictiveMixture.of(
+        means, (sd * best.sds)[None, :, None, None] ** 2, best.weights[None]
+    )
 
 
 def one_normal(y: Window) -> tuple[float, float]:
@@ -40,7 +42,7 @@ def one_normal(y: Window) -> tuple[float, float]:
     return mean + sd * float(best.means[0]), sd * float(best.sds[0])
 
 
-def straight_line(x: np.ndarray, y: np.ndarray | Window, new: np.ndarray) -> GaussianMixture:
+def straight_line(x: np.ndarray, y: np.ndarray | Window, new: np.ndarray) -> PredictiveMixture:
     """N(ridge line at the rows of ``new``, residual variance); the penalty by cross-validation.
 
     ``x`` (N, P) are the training inputs; NaN in either counts as the mean of its column.
@@ -61,7 +63,7 @@ def straight_line(x: np.ndarray, y: np.ndarray | Window, new: np.ndarray) -> Gau
         if moved < 1e-4:
             break
     at = mean + sd * (line[0] + asked @ line[1])
-    return GaussianMixture.of(at[:, None, None], np.full((1, 1, 1, 1), (sd * spread) ** 2))
+    return PredictiveMixture.of(at[:, None, None], np.full((1, 1, 1, 1), (sd * spread) ** 2))
 
 
 @dataclass(frozen=True, eq=False)

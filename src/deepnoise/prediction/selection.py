@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .credible import Band
-from .mixture import GaussianMixture
+from .density.mixture import PredictiveMixture
 
 BOOTSTRAPS = 4000
 BLOCK_VALUES = 1 << 20
@@ -87,13 +87,13 @@ def bootstrap_skills(loss: np.ndarray, null: np.ndarray, seed: int) -> np.ndarra
     return np.concatenate(skills)
 
 
-def squared(density: GaussianMixture, y: np.ndarray, seen: np.ndarray) -> Losses:
+def squared(density: PredictiveMixture, y: np.ndarray, seen: np.ndarray) -> Losses:
     """(y - E[y|x])² and (y - mean of the y seen)²; (N, Q) each."""
     mean = density.mean().reshape(y.shape)
     return (y - mean) ** 2, (y - np.nanmean(seen, axis=0)) ** 2
 
 
-def crps(density: GaussianMixture, y: np.ndarray, seen: np.ndarray) -> Losses:
+def crps(density: PredictiveMixture, y: np.ndarray, seen: np.ndarray) -> Losses:
     """CRPS of the density and of the empirical law of the y seen; (N, Q) each."""
     missing = np.isnan(y)
     known = np.where(missing, 0.0, y)
@@ -112,7 +112,7 @@ def _empirical_crps(y: np.ndarray, seen: np.ndarray) -> np.ndarray:
     return distance / count - np.sum((2 * rank - count - 1) * ordered) / count**2
 
 
-LOSSES: dict[str, Callable[[GaussianMixture, np.ndarray, np.ndarray], Losses]] = {
+LOSSES: dict[str, Callable[[PredictiveMixture, np.ndarray, np.ndarray], Losses]] = {
     "squared": squared,
     "crps": crps,
 }

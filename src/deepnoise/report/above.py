@@ -9,7 +9,7 @@ from scipy.stats import binom
 from ..estimators.outcomes import representative
 from ..estimators.table import take
 from ..estimators.usefulness import keeps_rows, training_rows
-from ..prediction.supported import SupportedDensity
+from ..prediction.density.supported import SupportedDensity
 from . import svg
 from .case import Case
 from .words import capitalized, counted, number, percent

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..estimators.outcomes import Window, as_window, exact_rows, representative, taken
 from ..estimators.table import take, whole_rows
-from ..prediction.supported import Density, SupportedDensity
+from ..prediction.density.supported import Density, SupportedDensity
 from .words import number
 
 # A page is read by people: more rows would cost minutes and change no sentence.

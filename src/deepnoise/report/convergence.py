@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
-from ..prediction.mixture import GaussianMixture
-from ..prediction.supported import Density, SupportedDensity, grid_between
+from ..prediction.density.mixture import PredictiveMixture
+from ..prediction.density.supported import Density, SupportedDensity, grid_between
 from . import svg
 from .case import Case
 from .densities import ends
@@ -149,8 +149,8 @@ def by_chain(density: Density, chains: int) -> list[Density]:
     return list(_by_chain(density, chains))
 
 
-def _by_chain(density: GaussianMixture, chains: int) -> list[GaussianMixture]:
+def _by_chain(density: PredictiveMixture, chains: int) -> list[PredictiveMixture]:
     _, means, covs = density.components()
     size = density.n_components // chains
     parts = [slice(c * size, (c + 1) * size) for c in range(chains)]
-    return [GaussianMixture.of(means[:, part], covs[:, part]) for part in parts]
+    return [PredictiveMixture.of(means[:, part], covs[:, part]) for part in parts]

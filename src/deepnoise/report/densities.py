@@ -8,8 +8,8 @@ from markupsafe import Markup
 from ..estimators.drawn import to_draw
 from ..estimators.table import take
 from ..prediction.credible import Band
-from ..prediction.smooth import bandwidths, widened
-from ..prediction.supported import (
+from ..prediction.density.smooth import bandwidths, widened
+from ..prediction.density.supported import (
     Density,
     axis_ends,
     drawn_levels,

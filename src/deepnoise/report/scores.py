@@ -9,7 +9,7 @@ from ..estimators.usefulness import Rivals, keeps_rows, rivals_of
 from ..prediction import metrics
 from ..prediction.comparison import FEW, Gain
 from ..prediction.concordance import concordance
-from ..prediction.supported import Density
+from ..prediction.density.supported import Density
 from .case import Case
 from .words import capitalized, counted, number
 

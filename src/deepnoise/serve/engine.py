@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from ..prediction.support import Support
-from ..prediction.supported import Density, SupportedDensity, grid_between
+from ..prediction.density.support import Support
+from ..prediction.density.supported import Density, SupportedDensity, grid_between
 from .errors import InvalidError
 from .question import Question
 from .rows import encode

@@ -16,7 +16,7 @@ from ..inference.runtime import numerics
 from ..model.activation import PiecewiseLinear
 from ..model.marginal import last_covariance, path_noises
 from ..model.network import Theta
-from ..prediction.mixture_components import Components
+from ..prediction.density.components import Components
 from ..prediction.per_draw import DrawDensities, as_float64, row_blocks
 
 # Numbers of a hidden layer that are worked on at once: they stay in the processor's cache.

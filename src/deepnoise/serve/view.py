@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..prediction.mixture import GaussianMixture
-from ..prediction.mixture_components import Stored
+from ..prediction.density.components import Stored
+from ..prediction.density.mixture import PredictiveMixture
 from ..prediction.per_draw import spaced
 from .paths import QuickDensities, draw_paths
 
@@ -71,12 +71,12 @@ def view(model: Any) -> Any:
     slow, weights = made._posterior_density, model._draw_weights()
     own = draw_paths(key, flat, plan.h, model.paths, shared=False)
 
-    def posterior_density(x: np.ndarray) -> GaussianMixture:
+    def posterior_density(x: np.ndarray) -> PredictiveMixture:
         if np.isnan(x).any():
             return slow(x)
         parts = own.components(made._network_rows(x), weights)
         outcomes, components = parts.means.shape[2], parts.means.shape[1]
-        return GaussianMixture.from_blocks(len(x), outcomes, components, Stored(parts))
+        return PredictiveMixture.from_blocks(len(x), outcomes, components, Stored(parts))
 
     made._posterior_density = posterior_density
     return made

@@ -24,9 +24,9 @@ from ..inference.sampling import SEGMENT, advance, chain_keys
 from ..inference.unseen import Data
 from ..inference.warmstart import tied
 from ..model.network import Theta
+from ..prediction.density.guard import guarded
+from ..prediction.density.mixture import PredictiveMixture
 from ..prediction.functionals import chain_weights
-from ..prediction.guard import guarded
-from ..prediction.mixture import GaussianMixture
 from ..prediction.per_draw import DrawDensities
 from ..prediction.predict import predictive
 from .ledger import Claim, Ledger, case_of
@@ -132,15 +132,15 @@ class Together:
         with numerics():
             return jax.random.fold_in(jax.random.key(int(self.seeds[s])), PREDICTION)
 
-    def predicted(self, s: int, theta: Theta, paths: int, weights=None) -> GaussianMixture:
+    def predicted(self, s: int, theta: Theta, paths: int, weights=None) -> PredictiveMixture:
         """The density of the standardised test rows of task s by draws (draw, ...)."""
         test = self.units[s].x.apply(self.tasks[s].X_test)
         return predictive(self.key(s), theta, test, self.plan.h, paths, weights)
 
-    def guarded(self, s: int, density: GaussianMixture) -> GaussianMixture:
+    def guarded(self, s: int, density: PredictiveMixture) -> PredictiveMixture:
         return guarded(density, self.estimator.guard, self.y[s].var(axis=0))
 
-    def score(self, s: int, density: GaussianMixture) -> dict[str, float | None]:
+    def score(self, s: int, density: PredictiveMixture) -> dict[str, float | None]:
         """What the judge of task s says of a density of its standardised test rows."""
         restored = materialised(self.units[s].y.restore(density))
         return finite(self.tasks[s].judge.of_density(restored))
@@ -168,7 +168,7 @@ def _rows(tasks: list[Task]) -> list[dict[str, Any]]:
         return list(pool.map(row, range(len(tasks))))
 
 
-def _answers(fits: Together, batch: Batch, s: int) -> dict[str, GaussianMixture]:
+def _answers(fits: Together, batch: Batch, s: int) -> dict[str, PredictiveMixture]:
     """Predictive densities of fit s by what each part of the method adds.
 
     "start" is the ensemble of the starts, "posterior" the draws alone, "guarded" and

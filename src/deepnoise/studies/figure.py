@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..baselines.registry import make, method
 from ..datasets import synthetic
-from ..estimators.registry import make, method
 from ..plots.panels import density_panels
 from .spec import Case, Spec
 from .synthetic import SyntheticStudy

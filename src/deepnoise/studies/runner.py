@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from ..estimators.registry import method
+from ..baselines.registry import method
 from .ledger import Claim, Ledger, case_of
 from .spec import Case, Spec
 from .work import Task, failed, work

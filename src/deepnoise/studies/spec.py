@@ -13,9 +13,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from ..baselines.registry import method
 from ..datasets import synthetic
 from ..datasets.uci import NAMES
-from ..estimators.registry import method
 
 STUDIES = ("synthetic", "uci")
 

@@ -13,10 +13,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from .. import __version__
+from ..baselines.registry import make
 from ..estimators.base import DensityRegressor
-from ..estimators.registry import make
 from ..prediction import metrics
-from ..prediction.mixture import GaussianMixture
+from ..prediction.density.mixture import PredictiveMixture
 from .spec import Case
 
 PACKAGES = ("jax", "numpy", "scikit-learn")
@@ -26,7 +26,7 @@ NOMINAL = np.linspace(0.01, 0.99, 99)
 class Judge(Protocol):
     """Scores of an answer."""
 
-    def of_density(self, density: GaussianMixture) -> dict[str, float]: ...
+    def of_density(self, density: PredictiveMixture) -> dict[str, float]: ...
 
     def of_quantiles(self, model: DensityRegressor, X: np.ndarray) -> dict[str, float]: ...
 
@@ -51,7 +51,7 @@ class OutcomeJudge:
     y: np.ndarray
     lattice: np.ndarray | None = None
 
-    def of_density(self, density: GaussianMixture) -> dict[str, float]:
+    def of_density(self, density: PredictiveMixture) -> dict[str, float]:
         found = {
             "rmse": metrics.rmse(density, self.y),
             "nll": metrics.nll(density, self.y),
@@ -84,7 +84,7 @@ class QuantileJudge:
     truth: np.ndarray
     levels: np.ndarray
 
-    def of_density(self, density: GaussianMixture) -> dict[str, float]:
+    def of_density(self, density: PredictiveMixture) -> dict[str, float]:
         return {"l1": 1000 * metrics.quantile_l1(density, self.truth, self.levels)}
 
     def of_quantiles(self, model: DensityRegressor, X: np.ndarray) -> dict[str, float]:
@@ -123,10 +123,10 @@ def judged(model: Any, task: Task) -> dict[str, float]:
     return task.judge.of_density(materialised(density))
 
 
-def materialised(density: GaussianMixture) -> GaussianMixture:
+def materialised(density: PredictiveMixture) -> PredictiveMixture:
     """With its components in memory: several scores ask for them."""
     weights, means, covs = density.components()
-    return GaussianMixture.of(means, covs, weights)
+    return PredictiveMixture.of(means, covs, weights)
 
 
 def versions() -> dict[str, str]:

@@ -24,7 +24,7 @@ LABELS = {
     "noise-to-modes": ["one hump, symmetric", "one hump, skewed", "two humps"],
     "credible-band": ["60 rows", "3,000 rows", "95 % credible band:", "90 % prediction"],
     "chains-judged": ["Settled", "Still moving", "Steady, but apart"],
-    "main-line": ["model", "inference", "prediction", "estimators", "studies", "cli"],
+    "main-line": ["model", "inference", "prediction", "estimators", "baselines", "studies", "cli"],
 }
 
 

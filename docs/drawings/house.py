@@ -5,9 +5,10 @@ from matplotlib.figure import Figure
 
 LINE = (
     ("model", "the paper:\nlaws, formulas", BLUE),
-    ("inference", "X, y to posterior\ndraws", BLUE),
-    ("prediction", "draws, x to a\nPredictiveMixture", BLUE),
-    ("estimators", "scikit-learn door,\nall methods", GREEN),
+    ("inference", "X, y to\nposterior draws", BLUE),
+    ("prediction", "draws, x to\na density", BLUE),
+    ("estimators", "scikit-learn\ndoor", GREEN),
+    ("baselines", "methods to\ncompare with", GREEN),
     ("studies", "the paper's\ntables", ORANGE),
     ("cli", "the command\nline", ORANGE),
 )
@@ -17,7 +18,7 @@ BESIDE = (
     ("report", "one page with\nall scores", 370),
     ("explore", "the local page\nwith sliders", 542),
 )
-WIDE, TALL = 98, 74
+STEP, WIDE, TALL = 94, 82, 74
 
 
 def draw() -> Figure:
@@ -25,7 +26,7 @@ def draw() -> Figure:
     head = {"fontsize": 9.5, "fontweight": "bold", "va": "center"}
     paper.text(26, 262, "The main line: data flow to the right, imports point to the left", **head)
     for number, (name, words, colour) in enumerate(LINE):
-        x = 26 + 110 * number
+        x = 26 + STEP * number
         box(paper, x, 168, WIDE, TALL, colour)
         paper.text(x + WIDE / 2, 224, name, ha="center", va="center", fontsize=9, fontweight="bold")
         paper.text(

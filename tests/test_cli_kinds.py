@@ -254,9 +254,20 @@ def test_counts_with_exposure(tmp_path):
     assert (found["q95"] % 1 == 0).all()
     assert (found["p_above_2"] <= found["p_above_1"]).all()
     assert np.isfinite(score(tmp_path / "model", tmp_path / "data.csv")["nll"])
-    data.assign(years=0.0).to_csv(tmp_path / "zero.csv", index=False)
-    wrong = run("predict", tmp_path / "model", tmp_path / "zero.csv")
-    assert "exposure must be positive" in error(wrong, wrong.exit_code)
+    data.loc[2, "years"] = 0.0
+    data.to_csv(tmp_path / "zero.csv", index=False)
+    wrong = error(run("predict", tmp_path / "model", tmp_path / "zero.csv"), 2)
+    assert wrong.endswith("zero.csv: exposure must be positive and finite; in row 3 it is 0")
+
+
+def test_rows_outside_the_support_are_counted_as_the_file_counts_them(tmp_path):
+    data = table(ROWS, 0)
+    data["y"] = data["y"].abs() + 1
+    data.loc[2, "y"] = -4.0
+    data.to_csv(tmp_path / "data.csv", index=False)
+    wrong = error(fit(tmp_path / "data.csv", tmp_path / "model", "--support", "positive"), 2)
+    assert wrong.endswith("but in row 3 it is -4")
+    assert "data.csv: y: support='positive' needs values above 0" in wrong
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 PARQUET = (".parquet", ".pq")
 CSV = (".csv", ".txt", "")
 SEPARATORS = ",;\t|"
+# "X: column 'a', row 0 ...", "y: ..., but in row 0 it is ...", "exposure ...; in row 0 it is ..."
+ROW = re.compile(r"^(X: column .+?, row |(?:y: |exposure ).* in row )(\d+)")
 
 
 def read_table(source: str) -> "pd.DataFrame":
@@ -126,15 +128,14 @@ def listed(names: Sequence[str], most: int = 10) -> str:
 
 @contextmanager
 def located(source: str) -> Iterator[None]:
-    """Errors of the estimator's encoder, "X: column 'a', row 0 ...", as of this file's rows."""
+    """Errors of the estimator about a table, whose rows count from 0, as of this file's rows."""
     try:
         yield
     except ValueError as error:
         text = str(error)
-        if not text.startswith("X: "):
+        if not text.startswith(("X: ", "y: ", "exposure ")):
             raise
-        place = re.compile(r"^(column .+?, row )(\d+)")
-        text = place.sub(lambda m: f"{m[1]}{int(m[2]) + 1}", text.removeprefix("X: "))
+        text = ROW.sub(lambda m: f"{m[1]}{int(m[2]) + 1}", text).removeprefix("X: ")
         raise BadInput(f"{called(source)}: {text}") from error
 
 

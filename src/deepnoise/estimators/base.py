@@ -9,8 +9,8 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from ..prediction import metrics
+from ..prediction.density.derived import best_stretch, stretched
 from ..prediction.density.mixture import PredictiveMixture
-from ..prediction.density.stretch import best_stretch, stretched
 from ..prediction.density.supported import Density
 from ..prediction.selection import LOSSES, OutcomeSelection, select
 from .crossfit import held_out_losses, outcome_names, seen_or_missing
@@ -37,9 +37,9 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
     random_state: Any
     stretch_: float
 
-    @abstractmethod
     def _fit(self, x: np.ndarray, y: np.ndarray, seed: int) -> None:
         """Learn from standardised rows x (N, P) and y (N, Q)."""
+        raise NotImplementedError
 
     @abstractmethod
     def _density(self, x: np.ndarray) -> PredictiveMixture:
@@ -86,6 +86,16 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
         self
             The fitted estimator.
         """
+        x, z = self._learn_rows(X, y, sample_weight)
+        seed = self._seed()
+        self._fit(x, z, seed)
+        self.seed_ = seed
+        return self
+
+    def _learn_rows(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[np.ndarray, Any]:
+        """Standardised rows x (N, P) and y (N, Q), once encoder and units are learnt."""
         units = standardize(self.standardize)
         self._check_settings()
         self.__dict__.pop("seed_", None)
@@ -96,10 +106,7 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
         z = self._on_network_scale(x, outcomes)
         self.units_ = self._learnt_units(x, z, units)
         self.stretch_ = 1.0
-        seed = self._seed()
-        self._fit(self.units_.x.apply(x), self.units_.y.apply(z), seed)
-        self.seed_ = seed
-        return self
+        return self.units_.x.apply(x), self.units_.y.apply(z)
 
     def __sklearn_is_fitted__(self) -> bool:
         # The seed is set last: a fit that failed leaves no half-fitted estimator.

@@ -6,12 +6,13 @@ from typing import Any
 
 import jax
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array
 
 from ..inference.posterior import Posterior
 from ..inference.warmstart import tied
 from ..model.outcome import Window
-from ..prediction.density.guard import guarded
+from ..prediction.density.derived import guarded
 from ..prediction.density.mixture import PredictiveMixture
 from ..prediction.density.support import REAL, Support
 from ..prediction.density.supported import Density, SupportedDensity, moved
@@ -312,27 +313,49 @@ class BDeepNoiseRegressor(
             )
         return super()._repeated(sample_weight, rows)
 
-    def _fit(self, x: np.ndarray, y: Any, seed: int) -> None:
-        x = self._network_rows(x)
-        ties = not isinstance(y, Window) and tied(y)
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> "BDeepNoiseRegressor":
+        """Draw from the posterior of the network given X and y.
+
+        Parameters
+        ----------
+        X : array (N, P), pandas or polars frame
+            Columns of frames are remembered by name; text and categories are one-hot encoded.
+        y : array (N,) or (N, Q), or a ``Window``
+            Outcomes, or what is known of them.
+        sample_weight : array (N,) of whole numbers, optional
+            A row of weight k counts as k equal rows, and a row of weight 0 not at all.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        x, z = self._learn_rows(X, y, sample_weight)
+        x, seed = self._network_rows(x), self._seed()
+        ties = not isinstance(z, Window) and tied(z)
         params, sites = self.get_params(deep=False), self.encoder_.sites
         plan = settings.plan(params, seed, len(x), tied=ties, sites=sites)
-        if self.combine == "stacked" and isinstance(y, Window) and y.lower.shape[1] > 1:
+        if self.combine == "stacked" and isinstance(z, Window) and z.lower.shape[1] > 1:
             raise ValueError(
                 "combine='stacked' needs y without missing values where there are several outcomes"
             )
         self._make_folds(plan)
-        values = np.nan_to_num(representative(y))
-        step = None if isinstance(y, Window) else self._step(y)
+        self._warn_of_lattice(z)
+        self._take_rows(plan, x, np.nan_to_num(representative(z)), windows_of(plan, z))
+        self._run(plan)
+        self.seed_ = seed
+        return self
+
+    def _warn_of_lattice(self, z: Any) -> None:
+        step = None if isinstance(z, Window) else self._step(z)
         if step is not None:
             warnings.warn(
-                f"y takes only {len(np.unique(y))} values, {step:g} apart, so its density can have "
+                f"y takes only {len(np.unique(z))} values, {step:g} apart, so its density can have "
                 f"a spike at each. If y was rounded, fit deepnoise.rounded(y, {step:g}). Compare "
                 f"models by nll_rounded.",
                 LatticeWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
-        self._begin(plan, x, values, windows_of(plan, y))
 
     def _density(self, x: np.ndarray) -> PredictiveMixture:
         variance = self._guard_variance(self._y.astype(float))

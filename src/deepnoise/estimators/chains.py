@@ -64,15 +64,14 @@ class PosteriorChains:
     def _checkpoint_seed(self) -> int | None:
         return checkpoint_seed(self.checkpoint) if self.random_state is None else None
 
-    def _begin(self, plan: Plan, x: np.ndarray, y: np.ndarray, seen: Any) -> None:
-        """Fit the chains to standardised rows; y has a number wherever ``seen`` has none."""
+    def _take_rows(self, plan: Plan, x: np.ndarray, y: np.ndarray, seen: Any) -> None:
+        """Standardised rows to fit chains to; y has a number wherever ``seen`` has none."""
         if plan.dtype == "float32":
             settings.check_float32(x, y, "use standardize=True or dtype='float64'")
         self._x, self._y = x.astype(plan.dtype), y.astype(plan.dtype)
         self._seen = self._y if seen is None else seen
         self._laws: InputLaw | None = None
         self.chain_weights_ = np.full(plan.chains, 1 / plan.chains)
-        self._run(plan)
 
     def resume(self, draws: int) -> Self:
         """Continue the chains until each has this many draws, as if they had never stopped.
@@ -159,11 +158,15 @@ class PosteriorChains:
                 digest = _digest(plan, posterior, files.row_arrays(self))
                 crew.check_same(digest, "rows, settings or checkpoints")
             on_segment = _after_segments(save, report)
-            self._keep(self._drawn(plan, posterior, on_segment))
+            fit, resume = self._engine(plan)
+            if posterior is None:
+                self._keep(fit(plan, on_segment=on_segment))
+            else:
+                self._keep(resume(posterior, draws=plan.draws, on_segment=on_segment))
             while self._unsettled():
                 longer = self.posterior_.longer()
                 try:
-                    self._keep(self._drawn(longer.plan, longer, on_segment))
+                    self._keep(resume(longer, draws=plan.draws, on_segment=on_segment))
                 except KeyboardInterrupt:
                     break  # before the first draw of this round: those of the last one are kept
             if save is not None:
@@ -177,16 +180,6 @@ class PosteriorChains:
             return False
         most = settings.most_sweeps(self.max_sweeps, len(self._x))
         return 2 * run.t <= most and not self._judged().settled
-
-    def _drawn(self, plan: Plan, posterior: Posterior | None, on_segment) -> Posterior:
-        fit, resume = self._engine(plan)
-        x, seen, own = self._x, self._seen, {}
-        if self._folds is not None:
-            x, seen, counted = self._folds.given(plan, self._network_rows)
-            own = {"counted": counted}
-        if posterior is None:
-            return fit(plan, x, seen, on_segment, **own)
-        return resume(posterior, x, seen, plan.draws, on_segment, **own)
 
     def _network_rows(self, rows: np.ndarray) -> np.ndarray:
         """Inputs of the network, of standardised rows."""
@@ -208,18 +201,22 @@ class PosteriorChains:
         return replace(self.posterior_, run=replace(self.posterior_.run, draws=common))
 
     def _engine(self, plan: Plan) -> tuple[Callable[..., Posterior], Callable[..., Posterior]]:
-        """How to fit and how to resume: in memory or, where that would not do, from disk."""
-        if self._folds is not None and self.devices != 1:
-            raise ValueError("chains of cross_fit need devices=1: they have different rows")
+        """``fit`` and ``resume`` of our rows: in memory or, where that would not do, from disk."""
         limit = settings.memory("memory_limit", self.memory_limit)
-        if limit is None or not streaming.needed(plan, self._x, self._seen, limit):
-            spread = settings.devices(self.devices)
-            return partial(chains_of.fit, devices=spread), partial(chains_of.resume, devices=spread)
-        if self.devices != 1:
-            raise ValueError("memory_limit needs devices=1: rows on disk are read by one device")
-        # Beside the checkpoint there is room on disk; a temporary folder may lie in memory.
-        where = {"limit": limit, "folder": self.checkpoint}
-        return partial(streaming.fit, **where), partial(streaming.resume, **where)
+        given: dict[str, Any] = {"x": self._x, "y": self._seen}
+        if limit is not None and streaming.needed(plan, self._x, self._seen, limit):
+            if self.devices != 1:
+                raise ValueError("memory_limit needs devices=1: one device reads rows on disk")
+            # Beside the checkpoint there is room on disk; a temporary folder may lie in memory.
+            given |= {"limit": limit, "folder": self.checkpoint}
+            return partial(streaming.fit, **given), partial(streaming.resume, **given)
+        if self._folds is not None:
+            if self.devices != 1:
+                raise ValueError("chains of cross_fit need devices=1: they have different rows")
+            x, seen, counted = self._folds.given(plan, self._network_rows)
+            given = {"x": x, "y": seen, "counted": counted}
+        given["devices"] = settings.devices(self.devices)
+        return partial(chains_of.fit, **given), partial(chains_of.resume, **given)
 
     def _keep(self, posterior: Posterior) -> None:
         # Arrays of JAX lose their 64 bits when pickled: numpy's do not.

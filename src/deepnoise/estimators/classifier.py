@@ -175,7 +175,8 @@ class BDeepNoiseClassifier(
         settings.one_of("link", self.link, LINKS)
         plan = settings.plan(params, seed, len(x), outcome, len(self.classes_), self.link)
         kept = self._seen_as(labels[:, None] if ordered else labels)
-        self._begin(plan, self.units_.x.apply(x), _values(labels, outcomes), kept)
+        self._take_rows(plan, self.units_.x.apply(x), _values(labels, outcomes), kept)
+        self._run(plan)
         self.seed_ = seed
         return self
 

@@ -18,8 +18,7 @@ from ..inference.posterior import Plan, Posterior
 from ..inference.stacking import stacked_weights
 from ..model.outcome import Window
 from ..prediction import conformal, metrics
-from ..prediction.density.guard import guarded
-from ..prediction.density.interleaved import interleaved
+from ..prediction.density.derived import guarded, interleaved
 from ..prediction.density.mixture import PredictiveMixture
 from ..prediction.density.support import Support
 from ..prediction.density.supported import Density

@@ -8,8 +8,8 @@ import jax
 import numpy as np
 from scipy.special import ndtr
 
+from ..prediction.density.derived import stretched
 from ..prediction.density.mixture import PredictiveMixture
-from ..prediction.density.stretch import stretched
 from ..prediction.density.sums import padded
 from ..prediction.density.supported import SupportedDensity, point_masses
 from ..prediction.per_draw import DrawDensities, as_float64

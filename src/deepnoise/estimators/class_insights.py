@@ -1,7 +1,6 @@
 """What the chains of a classifier say of themselves: class probabilities, draw by draw."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 import jax
 import numpy as np
@@ -9,6 +8,7 @@ import numpy as np
 from ..prediction.classes import class_functionals, class_probabilities, log_seen
 from ..prediction.per_draw import DrawDensities
 from .convergence import ChainInsights
+from .rows import TrainingRows
 
 
 class ClassInsights(ChainInsights):
@@ -16,18 +16,17 @@ class ClassInsights(ChainInsights):
 
     classes_: np.ndarray
     link: str
-    _x: np.ndarray
-    _seen: Any
-    _draw_densities_at: Callable[[np.ndarray], DrawDensities]
+    rows_: TrainingRows
+    draw_densities_at: Callable[[np.ndarray], DrawDensities]
 
     def _functionals(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        densities = self._draw_densities_at(self._x[rows])
+        densities = self.draw_densities_at(self.rows_.x[rows])
         found = np.concatenate([p for _, p in self._probabilities(densities)])
         names, chains = [str(name) for name in self.classes_], len(self.chain_weights_)
         return class_functionals(found, self._labels()[rows], names, chains, rows.tolist())
 
     def _log_likelihood(self) -> np.ndarray:
-        labels, densities = self._labels(), self._draw_densities_at(self._x)
+        labels, densities = self._labels(), self.draw_densities_at(self.rows_.x)
         blocks = self._probabilities(densities)
         found = np.concatenate([log_seen(p, labels[rows]) for rows, p in blocks])
         return found.T.reshape(len(self.chain_weights_), -1, len(labels))
@@ -46,7 +45,7 @@ class ClassInsights(ChainInsights):
 
     def _labels(self) -> np.ndarray:
         """Classes of the training rows as numbers; (N,)."""
-        return np.ravel(jax.tree.leaves(self._seen)[0])
+        return np.ravel(jax.tree.leaves(self.rows_.seen)[0])
 
     def _cuts(self) -> np.ndarray | None:
         cuts = self.posterior_.run.beside.cuts

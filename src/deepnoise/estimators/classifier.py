@@ -1,5 +1,6 @@
 """``BDeepNoiseClassifier``: class probabilities from latent utilities with noise in every layer."""
 
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -175,7 +176,8 @@ class BDeepNoiseClassifier(
         settings.one_of("link", self.link, LINKS)
         plan = settings.plan(params, seed, len(x), outcome, len(self.classes_), self.link)
         kept = self._seen_as(labels[:, None] if ordered else labels)
-        self._begin(plan, self.units_.x.apply(x), _values(labels, outcomes), kept)
+        self._take_rows(plan, self.units_.x.apply(x), _values(labels, outcomes), kept)
+        self._run(plan)
         self.seed_ = seed
         return self
 
@@ -209,7 +211,7 @@ class BDeepNoiseClassifier(
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each class, in the order of ``classes_``; (N, C)."""
-        densities = self._draw_densities_at(self._rows(X))
+        densities = self.draw_densities_at(self.encoded_rows(X))
         found = [densities.average(p) for _, p in self._probabilities(densities)]
         return np.clip(np.concatenate(found), 0.0, 1.0)
 
@@ -233,13 +235,13 @@ class BDeepNoiseClassifier(
             Mean over the draws, lower and upper end; (N, C) each.
         """
         check_level(level)
-        densities = self._draw_densities_at(self._rows(X))
+        densities = self.draw_densities_at(self.encoded_rows(X))
         parts = [band(densities, p, level) for _, p in self._probabilities(densities)]
         return joined(parts, outcomes=2)
 
     def uncertainty(self, X: Any) -> ClassUncertainty:
         """Split the entropy of the predicted class into noise and what more data could tell."""
-        densities = self._draw_densities_at(self._rows(X))
+        densities = self.draw_densities_at(self.encoded_rows(X))
         return uncertainty(densities, (p for _, p in self._probabilities(densities)))
 
     def score_report(self, X: Any, y: ArrayLike) -> dict[str, float]:
@@ -264,15 +266,15 @@ class BDeepNoiseClassifier(
             raise ValueError(f"y holds {unknown[0]!r}, a class that was not there when fitting")
         return np.array([place[value] for value in labels])
 
-    def _header(self) -> dict[str, Any]:
+    def header(self) -> dict[str, Any]:
         return {"classes": self.classes_.tolist(), "classes_dtype": self.classes_.dtype.str}
 
-    def _restore(self, header: dict[str, Any]) -> None:
+    def restore(self, header: dict[str, Any]) -> None:
         kind = header["classes_dtype"]
         if np.dtype(kind).kind == "O":
             kind = object
         self.classes_ = np.array(header["classes"], dtype=kind)
-        self._seen = self._seen_as(jax.tree.leaves(self._seen)[0])
+        self.rows_ = replace(self.rows_, seen=self._seen_as(jax.tree.leaves(self.rows_.seen)[0]))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

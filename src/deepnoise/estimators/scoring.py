@@ -25,7 +25,7 @@ class Scorer:
             raise ValueError(
                 f"scorer('{self.name}') needs a regressor; for classes use scorer('nll')"
             )
-        seen = model._outcomes(y)
+        seen = model.check_outcomes(y)
         if not exact_rows(seen).all():
             raise ValueError(
                 f"scorer('{self.name}') needs exact values of y; for windows use scorer('nll')"
@@ -74,7 +74,7 @@ def scorer(name: str, level: float = 0.95) -> Scorer:
 def _nll(model: Any, X: Any, y: Any) -> float:
     if hasattr(model, "classes_") or hasattr(model, "predict_survival"):
         return float(model.score_report(X, y)["nll"])
-    return metrics.nll_seen(model.predict_density(X), model._outcomes(y))
+    return metrics.nll_seen(model.predict_density(X), model.check_outcomes(y))
 
 
 def _unwrapped(estimator: Any, X: Any) -> tuple[Any, Any]:

@@ -17,12 +17,12 @@ def check_agreement(model: Any, network: Network) -> None:
     Rows are the means of the features, and the first training rows without gaps.
     """
     units = model.units_.x
-    seen = np.asarray(model._x[:, : network.features], float)
+    seen = np.asarray(model.rows_.x[:, : network.features], float)
     whole = seen[~np.isnan(seen).any(axis=1)][:ROWS]
     standard = np.concatenate([np.zeros((1, network.features)), whole])
     x = standard * np.array(units.scale) + np.array(units.mean)
     rows = units.apply(x)
-    expected = model._as_outcomes(model._network_density(rows), rows).components()
+    expected = model.as_outcomes(model.network_density(rows), rows).components()
     found = mixture(network, x, np)
     sds = np.sqrt(expected.covs[..., 0, 0])
     apart = max(

@@ -71,7 +71,9 @@ def test_every_entry_names_one_parameter():
 def test_estimators_document_each_of_their_parameters_once(name):
     try:
         made = getattr(import_module(CLASSES[name]), name)
-    except ImportError as error:
+    except ModuleNotFoundError as error:
+        if str(error.name).startswith("deepnoise"):
+            raise
         pytest.skip(str(error))
     named = [entry.partition(" : ")[0] for entry in entries(made.__doc__, "Parameters")]
     assert sorted(named) == sorted(inspect.signature(made).parameters)

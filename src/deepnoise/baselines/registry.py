@@ -25,18 +25,18 @@ class Method:
 
 
 def _ours(label: str, estimator: str, file: str) -> Method:
-    return Method(label, estimator, f"deepnoise.estimators.{file}")
+    return Method(label, estimator, f"deepnoise.baselines.{file}")
 
 
 def _peer(
     label: str, estimator: str, package: str, extra: str = "peers", file: str = "peers"
 ) -> Method:
     install = f"pip install 'deepnoise[{extra}]'"
-    return Method(label, estimator, f"deepnoise.estimators.{file}", package, install)
+    return Method(label, estimator, f"deepnoise.baselines.{file}", package, install)
 
 
 METHODS: dict[str, Method] = {
-    "bdeepnoise": _ours("B-DeepNoise", "BDeepNoiseRegressor", "bdeepnoise"),
+    "bdeepnoise": Method("B-DeepNoise", "BDeepNoiseRegressor", "deepnoise.estimators.bdeepnoise"),
     "deepnoise": _ours("DeepNoise", "DeepNoiseRegressor", "deepnoise"),
     "bp": _ours("BP", "BackpropRegressor", "backprop"),
     "de": _ours("DE", "DeepEnsembleRegressor", "ensemble"),

@@ -10,8 +10,7 @@ from deepnoise.inference.diagnostics import VERDICTS
 from deepnoise.prediction import metrics
 from deepnoise.prediction.credible import Band
 from deepnoise.prediction.density.mixture import PredictiveMixture
-from deepnoise.prediction.influence import Effects, Influence
-from deepnoise.prediction.levels import LevelEffects
+from deepnoise.prediction.influence import Effects, Influence, LevelEffects
 from deepnoise.prediction.rivals import one_density
 from deepnoise.report import calibration, convergence, densities, sharpness, svg, words, worst
 from deepnoise.report.case import judged_rows, make_case

@@ -13,9 +13,16 @@ from ..prediction.density.derived import best_stretch, stretched
 from ..prediction.density.mixture import PredictiveMixture
 from ..prediction.density.supported import Density
 from ..prediction.selection import LOSSES, OutcomeSelection, select
-from .crossfit import held_out_losses, outcome_names, seen_or_missing
 from .encode import TableEncoder
-from .outcomes import as_window, exact_rows, representative, taken
+from .outcomes import (
+    as_window,
+    exact_rows,
+    outcome_names,
+    representative,
+    seen_or_missing,
+    taken,
+)
+from .scoring import held_out_losses
 from .settings import count, draw_seed, one_of, standardize
 from .table import TableInputs
 from .units import Units

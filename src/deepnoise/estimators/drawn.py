@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..prediction.levels import Category
+from ..prediction.influence import Category
 
 # A mixture of so many components, smoothed within the tolerance of ``density.smooth``, has no
 # wiggle that can be seen.

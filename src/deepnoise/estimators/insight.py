@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from ..model.outcome import Window
 from ..prediction import credible
-from ..prediction.centiles import Centiles, centiles_of
+from ..prediction.credible import Centiles, centiles_of
 from ..prediction.decompose import VarianceParts, decompose
 from ..prediction.density.mixture import PredictiveMixture
 from ..prediction.density.support import Support

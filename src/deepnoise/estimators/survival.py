@@ -7,10 +7,9 @@ from numpy.typing import ArrayLike
 
 from ..model.outcome import Window
 from ..prediction import metrics
-from ..prediction.centiles import Centiles
-from ..prediction.concordance import concordance
-from ..prediction.credible import Band, above_each
+from ..prediction.credible import Band, Centiles, above_each
 from ..prediction.density.supported import Density
+from ..prediction.metrics import concordance
 from .base import coverage_report
 from .bdeepnoise import BDeepNoiseRegressor
 from .outcomes import survival

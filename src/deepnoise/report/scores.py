@@ -8,8 +8,8 @@ import numpy as np
 from ..estimators.usefulness import Rivals, keeps_rows, rivals_of
 from ..prediction import metrics
 from ..prediction.comparison import FEW, Gain
-from ..prediction.concordance import concordance
 from ..prediction.density.supported import Density
+from ..prediction.metrics import concordance
 from .case import Case
 from .words import capitalized, counted, number
 

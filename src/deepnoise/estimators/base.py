@@ -14,6 +14,7 @@ from ..prediction.density.mixture import PredictiveMixture
 from ..prediction.density.supported import Density
 from ..prediction.selection import LOSSES, OutcomeSelection, select
 from .encode import TableEncoder
+from .last import recall, remember
 from .outcomes import (
     as_window,
     exact_rows,
@@ -141,8 +142,9 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
     def predict_density(self, X: Any) -> Density:
         """Return the predictive density of each row, in the units of y.
 
-        Its components are computed in blocks of rows when they are needed, so X may be large.
-        Up to 1 GB of them are kept: ask one density for all you want of a table.
+        Its components are computed in blocks of rows when they are needed, so X may be large, and
+        the density keeps up to 1 GB of them.  The last density of a model is remembered if it needs
+        no more than 256 MB: a mean and then an interval of the same rows simulate once.
 
         Parameters
         ----------
@@ -166,7 +168,11 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
         ((2,), (2, 3))
         """
         rows = self.encoded_rows(X)
-        return self.as_outcomes(self.network_density(rows), rows)
+        density = recall(self, rows)
+        if density is None:
+            density = self.as_outcomes(self.network_density(rows), rows)
+            remember(self, rows, density)
+        return density
 
     def network_density(self, rows: np.ndarray) -> PredictiveMixture:
         """Densities of what the model is fitted to, at standardised rows, in its units."""

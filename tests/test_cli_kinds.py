@@ -174,7 +174,7 @@ def test_bad_rows(home, tmp_path):
 def test_what_classes_do_not_have_is_refused(home, tmp_path):
     for command in (["influence"], ["report", "--out", "x.html"]):
         result = run(command[0], home / "classes", home / "test.csv", *command[1:])
-        assert "predicts classes: for it there are predict, score, diagnose and plot" in error(
+        assert "predicts classes: for it there are predict, score, diagnose, plot" in error(
             result, 2
         )
     result = run("predict", home / "classes", home / "test.csv", "--above", "1")

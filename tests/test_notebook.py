@@ -9,6 +9,8 @@ import sklearn
 
 from deepnoise import BDeepNoiseRegressor, PredictiveMixture
 from deepnoise.estimators.progress import in_notebook, reporting
+from deepnoise.prediction.density.support import Support
+from deepnoise.prediction.density.supported import SupportedDensity
 from tests.report.pages import EVIL, fitted, parsed, table
 
 
@@ -52,6 +54,16 @@ def test_a_density():
     both = parsed(PredictiveMixture.of(means, np.eye(2)[None, None])._repr_html_())
     assert "2 outcomes" in both.text
     assert both.tags["tr"] == 11
+
+
+def test_plain_text_is_one_line_without_arrays(model):
+    density = model.predict_density(table(3, 1)[0])
+    supported = SupportedDensity(density, Support("positive", low=0.0, points=(0.0,)))
+    assert repr(model.posterior_) == "Posterior(2 chains of 20 draws, layers 3 → 2 → 1)"
+    assert (
+        repr(density) == f"PredictiveMixture(3 rows, 1 outcomes, {density.n_components} components)"
+    )
+    assert repr(supported).endswith("components, positive, point masses (0.0,))")
 
 
 def test_texts_are_escaped():

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
 
-from deepnoise import partial_dependence
+from deepnoise import partial_dependence, shap_values
 
 from .toy import Line
 
@@ -61,6 +62,16 @@ def test_arrays_and_polars(line):
     polars = pytest.importorskip("polars")
     theirs = partial_dependence(line, polars.DataFrame(FRAME.to_dict("list")), "second")
     np.testing.assert_allclose(theirs.average, partial_dependence(line, FRAME, 1).average)
+
+
+def test_a_model_without_densities():
+    classes = LogisticRegression().fit(X, Y > 0)
+    for ask in (
+        lambda: partial_dependence(classes, X, 0),
+        lambda: shap_values(classes, X[:2], X[:9]),
+    ):
+        with pytest.raises(ValueError, match="LogisticRegression has no densities"):
+            ask()
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,7 @@ def test_loo_names_rows_that_are_too_influential(arviz):
     assert 5 in result.bad_rows
     assert f"not reliable: {len(result.bad_rows)} of 6 rows" in result.verdict
     assert 'cross_val_score(model, X, y, cv=10, scoring=deepnoise.scorer("nll"))' in str(result)
+    assert "Of a censored y: fit with cross_fit=2, and ask held_out_report()" in str(result)
 
 
 def test_efficiency_falls_with_autocorrelation():

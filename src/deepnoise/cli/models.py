@@ -76,7 +76,8 @@ def open_finished(folder: Path, classes: bool = False) -> Any:
     model = open_model(folder)
     if kind_of(model) == "classes" and not classes:
         raise BadInput(
-            f"{folder} predicts classes: for it there are predict, score, diagnose and plot"
+            f"{folder} predicts classes: for it there are predict, score, diagnose, plot, resume "
+            f"and serve"
         )
     if not model.posterior_.run.n_draws:
         raise BadInput(_stopped(folder))

@@ -72,7 +72,7 @@ def partial_dependence(
     >>> found.individual.shape, bool(found.average[0] < found.average[1])
     ((40, 2), True)
     """
-    check_is_fitted(model)
+    check_density(model)
     X, columns = model.encoder_.select(X), model.encoder_.columns
     j = _place(columns, column)
     chosen = columns[j].levels or _numbers(X, j, columns[j].name) if values is None else values
@@ -81,6 +81,15 @@ def partial_dependence(
     read = _reader(of)
     found = [read(model.predict_density(_with(X, j, value))) for value in chosen]
     return PartialDependence(columns[j].name, tuple(chosen), np.stack(found, axis=1))
+
+
+def check_density(model: Any) -> None:
+    """An error unless the model is fitted and answers with densities."""
+    check_is_fitted(model)
+    if not hasattr(model, "predict_density"):
+        raise ValueError(
+            f"{type(model).__name__} has no densities; give a regressor or a survival model"
+        )
 
 
 def _place(columns: tuple, column: int | str) -> int:

@@ -5,11 +5,10 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from ..prediction.density.mixture import PredictiveMixture
 from .encode import is_frame
-from .partial import _reader
+from .partial import _reader, check_density
 from .settings import count
 
 
@@ -60,7 +59,7 @@ def shap_values(
     >>> shap_values(model, X[:3], X[:20]).values.shape  # doctest: +SKIP
     (3, 2)
     """
-    check_is_fitted(model)
+    check_density(model)
     count("permutations", permutations, 1)
     read, shap = _reader(of), _shap()
     rows, others = model.encoder_.select(X), model.encoder_.select(background)

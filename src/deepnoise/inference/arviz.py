@@ -92,7 +92,8 @@ class Loo:
             return "reliable: no row is too influential"
         return (
             f"not reliable: {bad} of {len(self.pareto_k)} rows are too influential (Pareto k over "
-            f"{self.limit:.2f}). Fit anew without them instead, ten times: {KFOLD}"
+            f"{self.limit:.2f}). Fit anew without them instead, ten times: {KFOLD}. "
+            f"Of a censored y: fit with cross_fit=2, and ask held_out_report()"
         )
 
     def __str__(self) -> str:

@@ -116,15 +116,22 @@ class Posterior:
             )
         return self.run.draws
 
+    def _layers(self) -> str:
+        theta = self.start.theta
+        return " → ".join(map(str, (theta.beta[0].shape[-1], *(a.shape[-1] for a in theta.gamma))))
+
+    def __repr__(self) -> str:
+        chains = f"{self.plan.chains} chains of {self.run.n_draws} draws"
+        return f"Posterior({chains}, layers {self._layers()})"
+
     def _repr_html_(self) -> str:
-        plan, theta = self.plan, self.start.theta
-        parameters = sum(a.size // plan.chains for a in jax.tree.leaves(theta))
-        layers = (theta.beta[0].shape[-1], *(a.shape[-1] for a in theta.gamma))
+        plan = self.plan
+        parameters = sum(a.size // plan.chains for a in jax.tree.leaves(self.start.theta))
         pairs = {
             "chains": plan.chains,
             "draws": f"{self.run.n_draws} a chain, of {plan.draws}",
             "sweeps": f"{self.run.t} a chain; after {plan.before}, a draw every {plan.thin}",
-            "layers": " → ".join(map(str, layers)),
+            "layers": self._layers(),
             "parameters": f"{parameters:,} a draw",
             "prior": plan.prior,
             "sampler": f"{plan.sampler}, {plan.dtype}",

@@ -129,6 +129,10 @@ class PredictiveMixture:
     def __len__(self) -> int:
         return self.n_rows
 
+    def __repr__(self) -> str:
+        sizes = f"{self.n_rows} rows, {self.n_outcomes} outcomes, {self.n_components} components"
+        return f"PredictiveMixture({sizes})"
+
     def _repr_html_(self) -> str:
         return mixture_html(self)
 

@@ -66,6 +66,11 @@ class SupportedDensity:
         """Return the densities of some rows."""
         return replace(self, latent=self.latent[rows])
 
+    def __repr__(self) -> str:
+        support = self.support
+        where = f"{support.kind}, point masses {support.points}" if support.points else support.kind
+        return f"SupportedDensity({self.n_rows} rows, {self.n_components} components, {where})"
+
     def _repr_html_(self) -> str:
         return mixture_html(self)
 

@@ -5,7 +5,7 @@ import numpy as np
 from beyond_censored import SHARE, censored
 from beyond_shared import SETTINGS, Found, table
 from deepnoise import BDeepNoiseSurvival
-from deepnoise.prediction.concordance import concordance
+from deepnoise.prediction.metrics import concordance
 
 ROWS = 300
 METHODS = ("windows", "censored rows dropped")

@@ -17,8 +17,8 @@ import jax
 import numpy as np
 
 from deepnoise.studies.batched import METHOD, Together, fit_many
+from deepnoise.studies.paper import UciStudy
 from deepnoise.studies.spec import Case, read_spec
-from deepnoise.studies.uci import UciStudy
 
 GROUPS = (1, 5, 10)
 

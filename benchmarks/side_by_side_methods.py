@@ -90,7 +90,7 @@ class TorchEnsembleRegressor(OneOutcome, DensityRegressor):
 
 def means_of_draws(model: Any, X: np.ndarray) -> np.ndarray | None:
     """E(y | x, draw) in standardised units, (rows, chain, draw); None for what has no chains."""
-    x = model._rows(X)
+    x = model.encoded_rows(X)
     if hasattr(model, "posterior_"):
         return _noisy_means(model, x)
     if not hasattr(model, "draws"):

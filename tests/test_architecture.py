@@ -1,6 +1,7 @@
 """The rules of the house (docs/contributing/architecture.md), enforced on the source as text."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +18,6 @@ SOURCE_FILES = [p for p in PYTHON_FILES if SOURCE in p.parents]
 # The data flow; a part may import itself and what stands to its left.
 FLOW = ("model", "inference", "prediction", "estimators", "baselines", "studies", "cli")
 MAY_IMPORT = {part: set(FLOW[: i + 1]) for i, part in enumerate(FLOW)}
-MAY_IMPORT["lazy"] = set()
 MAY_IMPORT["datasets"] = {"datasets"}
 MAY_IMPORT["plots"] = {"plots", "prediction", "estimators"}
 MAY_IMPORT["report"] = {"report", "plots", "prediction", "estimators"}
@@ -27,9 +27,9 @@ MAY_IMPORT["exports"] = {"exports", *FLOW[: FLOW.index("studies")]}
 MAY_IMPORT["studies"] |= {"datasets", "plots", "report"}
 MAY_IMPORT["cli"] |= {"datasets", "plots", "report", "explore", "exports", "serve"}
 MAY_IMPORT["__main__"] = {"cli"}
-MAY_IMPORT["__init__"] = {*FLOW, "datasets", "plots", "report"}  # lazily: see the last tests
-
-ANYONE_MAY_IMPORT = {"lazy"}
+MAY_IMPORT["__init__"] = {*FLOW, "datasets", "plots", "report"}  # lazily: see below
+MAY_IMPORT["lazy"] = set()
+ANYWHERE = {"lazy"}
 
 # Third-party packages: parts that are held to a list, and what the three lowest never import.
 IMAGING = {"joblib", "nibabel", "nilearn", "scipy"}  # of the neuroimaging study
@@ -70,7 +70,7 @@ def wrong_imports(path: Path, text: str | None = None) -> set[str]:
         top, _, rest = module.partition(".")
         target = rest.partition(".")[0]
         if top == "deepnoise":
-            if not target.startswith("__") and target not in MAY_IMPORT[part] | ANYONE_MAY_IMPORT:
+            if not target.startswith("__") and target not in MAY_IMPORT[part] | ANYWHERE:
                 wrong.add(module)
         elif top not in sys.stdlib_module_names:
             listed = ONLY_PACKAGES.get(part)
@@ -125,6 +125,42 @@ def test_only_the_command_line_prints(tmp_path):
     assert not named({path: prints(path) for path in silent})
     (loud := tmp_path / "loud.py").write_text("x = 1\nprint(x)\n")
     assert prints(loud) == [2]
+
+
+# These read estimators and posteriors through what is public.
+READERS = {"cli", "explore", "exports", "plots", "report", "serve", "studies"}
+OURSELVES = {"self", "cls", "super()"}
+OTHERS_PRIVATE = {"_asdict", "_exit", "_fields", "_replace"}  # of named tuples and of os
+
+
+def private_reach(path: Path) -> list[str]:
+    """Private attributes that a file reads of something else; those of its own classes may be."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    attributes = [n for n in ast.walk(tree) if isinstance(n, ast.Attribute)]
+    classes = [n for n in ast.walk(tree) if isinstance(n, ast.ClassDef)]
+    own = {part.name for c in classes for part in c.body if isinstance(part, ast.FunctionDef)}
+    own |= {a.attr for a in attributes if ast.unparse(a.value) == "self" and is_stored(a)}
+    reached = [(a.lineno, a.attr) for a in attributes if ast.unparse(a.value) not in OURSELVES]
+    asked = {"getattr", "hasattr", "setattr"}
+    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and ast.unparse(n.func) in asked]
+    reached += [(call.lineno, ast.unparse(call.args[1]).strip("'")) for call in calls]
+    private = [(line, name) for line, name in reached if re.match("_(?!_)", name)]
+    return [f"{n}: {name}" for n, name in sorted(private) if name not in own | OTHERS_PRIVATE]
+
+
+def is_stored(attribute: ast.Attribute) -> bool:
+    return isinstance(attribute.ctx, ast.Store)
+
+
+def test_readers_reach_nothing_private(tmp_path):
+    readers = [path for path in SOURCE_FILES if part_of(path) in READERS]
+    readers.append(SOURCE / "estimators" / "files.py")
+    assert not named({path: private_reach(path) for path in readers})
+    (nosy := tmp_path / "nosy.py").write_text(
+        "def f(model, row):\n    row._replace(a=1)\n    hasattr(model, '_y')\n    return model._x\n"
+        "class A:\n    def _g(self, other):\n        self._b = other._b\n        other._g(1)\n"
+    )
+    assert private_reach(nosy) == ["3: _y", "4: _x"]
 
 
 def too_long(path: Path) -> dict[str, int]:

@@ -213,7 +213,7 @@ def test_censored_outcomes(tmp_path):
     train.to_csv(tmp_path / "train.csv", index=False)
     result = fit(tmp_path / "train.csv", tmp_path / "model", "--upper", "most", "--quiet")
     assert result.exit_code == 0, result.output
-    window = load(tmp_path / "model")._seen
+    window = load(tmp_path / "model").rows_.seen
     assert np.isinf(window.upper).sum() == (train["y"] == 55).sum()
     found = run("score", tmp_path / "model", tmp_path / "train.csv", "--json")
     seen = between(train["y"], train["most"].fillna(np.inf))

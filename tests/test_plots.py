@@ -14,8 +14,7 @@ from PIL import Image
 from deepnoise import PredictiveMixture, plots
 from deepnoise.plots.heatmap import profile
 from deepnoise.prediction.credible import Band
-from deepnoise.prediction.influence import Effects, Influence
-from deepnoise.prediction.levels import LevelEffects
+from deepnoise.prediction.influence import Effects, Influence, LevelEffects
 from tests.estimators.toy import Line
 
 

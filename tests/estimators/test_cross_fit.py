@@ -49,7 +49,7 @@ def test_a_chain_is_that_of_a_fit_of_its_rows_alone(sampler):
     settings = EXACT | {"sampler": sampler}
     model = small(**settings).fit(X_EVEN, Y_EVEN)
     for fold in range(2):
-        kept, held = model._folds.kept(fold), model._folds.held(fold)
+        kept, held = model.folds_.kept(fold), model.folds_.held(fold)
         alone = small(**settings | {"cross_fit": None}).fit(X[kept], Y[kept])
         same = lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-7, atol=1e-9)
         jax.tree.map(same, draws_of(model, fold), draws_of(alone, fold))
@@ -64,7 +64,7 @@ def test_a_chain_is_that_of_a_fit_of_its_rows_alone(sampler):
 def test_nothing_of_a_held_out_row_reaches_its_chains(sampler):
     settings = EXACT | {"sampler": sampler}
     model = small(**settings).fit(X_EVEN, Y_EVEN)
-    held = model._folds.held(0)
+    held = model.folds_.held(0)
     moved_x, moved_y = X_EVEN.copy(), Y_EVEN.copy()
     moved_x[held], moved_y[held] = 1e9 * X[held] + 3, -1e12 * Y[held]
     moved = small(**settings).fit(moved_x, moved_y)
@@ -86,15 +86,15 @@ def test_a_straight_line_is_averaged_over_folds_exactly():
     line = small(**EXACT | {"hidden": (), "guard": 0.0}).fit(X, Y)
     single = [line._of_fold(fold, X).pdf(Y) for fold in range(2)]
     np.testing.assert_allclose(line.predict_density(X).pdf(Y), np.mean(single, axis=0), rtol=1e-9)
-    held = np.where(line._folds.of == 0, single[0], single[1])
+    held = np.where(line.folds_.of == 0, single[0], single[1])
     np.testing.assert_allclose(line.held_out_density().pdf(Y), held, rtol=1e-9)
 
 
 def test_folds_are_shuffled_and_of_equal_size(model):
-    of = model._folds.of
+    of = model.folds_.of
     assert sorted(np.bincount(of)) == [20, 21]
     assert not np.array_equal(of, np.arange(ROWS) % 2)
-    other = cross_fitted(random_state=1).fit(X, Y)._folds.of
+    other = cross_fitted(random_state=1).fit(X, Y).folds_.of
     assert not np.array_equal(of, other)
 
 
@@ -147,7 +147,7 @@ def test_stacking_weighs_the_chains_of_a_fold_by_its_rows():
     np.testing.assert_allclose(weights.sum(axis=0), 0.5)
     assert np.ptp(weights) > 1e-3
     log = [model._of_chains(slice(c, c + 1), 0, X, False).log_prob(Y) for c in (0, 2)]
-    held = model._folds.held(0)
+    held = model.folds_.held(0)
     better = int(np.sum(log[1][held]) > np.sum(log[0][held]))
     assert weights[better, 0] > weights[1 - better, 0]
 
@@ -197,14 +197,14 @@ def test_counts_with_exposure():
     assert np.mean((found[:, 0] <= counts) & (counts <= found[:, 1])) >= 0.6
     assert np.isfinite(model.held_out_report()["nll"])
     # Counts of 0 have no lower end: chains of a fold, too, have units of what is behind them.
-    for units in model._folds.units:
+    for units in model.folds_.units:
         assert units.y.mean[0] == pytest.approx(model.units_.y.mean[0], abs=0.3)
 
 
 def test_a_count_that_touches_the_interval_is_inside():
     model = BDeepNoiseRegressor()
     model.support_ = Support("counts", 0.0)
-    model._log_exposure = lambda _: np.array([0.0, np.log(2.0), 0.0])
+    model.exposure_offset = lambda _: np.array([0.0, np.log(2.0), 0.0])
     model.units_ = Units.learn(X[:3], Y[:3, None], True)
     z = np.log([[3.0, 5.0], [1.5, 2.4], [0.2, 0.9]])[..., None]
     # Within [log 3, log 5] lies a part of [log y, log(y + 1)) of y = 3 and 4, and the ends touch
@@ -267,7 +267,7 @@ def test_clear_lines_after_the_fit(model):
     with pytest.raises(ValueError, match="recalibrate needs both X and y"):
         model.recalibrate(X)
     usual = copy(model)
-    usual._folds = None
+    usual.folds_ = None
     with pytest.raises(ValueError, match="held_out_density needs cross-fitted chains; fit with"):
         usual.held_out_density()
 

@@ -126,9 +126,9 @@ def test_files_of_before_still_load(fitted, tmp_path, monkeypatch):
     _, model, X, _ = fitted
     plain = clone(model).set_params(support=None, point_mass=None, exposure=None)
     plain.fit(X, X["a"].to_numpy())
-    header = plain._header()
+    header = plain.header()
     header.pop("support")
-    monkeypatch.setattr(type(plain), "_header", lambda _: header)
+    monkeypatch.setattr(type(plain), "header", lambda _: header)
     plain.save(tmp_path / "old")
     loaded = deepnoise.load(tmp_path / "old")
     assert loaded.support_ == REAL

@@ -33,14 +33,14 @@ def test_missing_inputs_give_finite_wider_densities(with_gaps):
 
 def test_observed_entries_stay_as_they_are(with_gaps):
     x = with_gaps.posterior_.run.state.gibbs.unseen.x
-    seen = ~np.isnan(with_gaps._x)
-    assert np.array_equal(x[:, seen], np.broadcast_to(with_gaps._x[seen], (2, seen.sum())))
+    seen = ~np.isnan(with_gaps.rows_.x)
+    assert np.array_equal(x[:, seen], np.broadcast_to(with_gaps.rows_.x[seen], (2, seen.sum())))
     assert np.isfinite(x).all()
 
 
 def test_the_mean_imputed_value_follows_the_other_column(with_gaps):
     x = with_gaps.posterior_.run.state.gibbs.unseen.x.mean(axis=0)
-    hidden = np.isnan(with_gaps._x).any(axis=1) & ~np.isnan(with_gaps._x).all(axis=1)
+    hidden = np.isnan(with_gaps.rows_.x).any(axis=1) & ~np.isnan(with_gaps.rows_.x).all(axis=1)
     assert np.corrcoef(x[hidden].T)[0, 1] > 0.7
 
 
@@ -105,7 +105,7 @@ def test_censored_outcomes_are_not_taken_for_values(censored):
     top = np.argsort(Y)[-5:]
     assert (censored.predict(X[top]) > bounds.predict(X[top])).mean() > 0.5
     y = censored.posterior_.run.state.gibbs.unseen.y
-    window = censored._seen
+    window = censored.rows_.seen
     assert ((y >= window.lower) & (y <= window.upper)).all()
 
 

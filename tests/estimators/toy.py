@@ -39,7 +39,7 @@ class Line(DensityRegressor):
         self.standardize = standardize
         self.random_state = random_state
 
-    def _check_settings(self):
+    def check_settings(self):
         if not self.ridge > 0:
             raise ValueError(f"ridge must be positive; got {self.ridge}")
 

@@ -14,7 +14,7 @@ from deepnoise.explore import engine as engines
 from deepnoise.explore.engine import PATHS, Engine
 from deepnoise.explore.picture import NARROWEST, WIDEST, chance, facts, picture, tallest
 from deepnoise.explore.scenario import make_table
-from deepnoise.explore.sheet import COLUMNS, MOMENTS, sheet
+from deepnoise.explore.service import COLUMNS, MOMENTS, sheet
 from deepnoise.prediction import credible
 from tests.estimators.toy import Line
 from tests.report.pages import EVIL, LEVELS, NUMBER, TARGET, TEXT, fitted, table
@@ -48,7 +48,7 @@ def answer(engine, controls):
 
 
 def test_answers_are_those_of_the_model(model, X, engine, answer):
-    densities = replace(model._draw_densities(X[:2]), paths=20 * PATHS)
+    densities = replace(model.draw_densities(X[:2]), paths=20 * PATHS)
     grid = engine.outcome.grid
     bands = credible.bands(densities, grid, engines.LEVEL, [0.5])
     for ours, theirs in ((answer.pdf, bands.pdf.mean), (answer.lower, bands.pdf.lower)):

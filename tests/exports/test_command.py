@@ -66,7 +66,7 @@ def test_a_folder_that_is_no_mlflow_model_is_left_alone(folder, tmp_path):
 @pytest.mark.parametrize(("kind", "package"), [("onnx", "onnx"), ("mlflow", "mlflow")])
 def test_a_missing_package_is_one_line(folder, kind, package, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
-    for name in ("onnx_graph", "onnx_file", "mlflow"):
+    for name in ("onnx_file", "mlflow"):
         monkeypatch.delitem(sys.modules, f"deepnoise.exports.{name}", raising=False)
     import deepnoise.exports
 

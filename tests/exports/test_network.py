@@ -8,7 +8,7 @@ import pytest
 
 from deepnoise import BackpropRegressor
 from deepnoise.estimators.scores import Score
-from deepnoise.exports import agreement, network
+from deepnoise.exports import contents, network
 from deepnoise.exports.forward import mixture, score_of
 from deepnoise.exports.network import network_of
 from deepnoise.prediction.density.support import Support
@@ -104,7 +104,7 @@ def test_too_large(model, monkeypatch):
 
 def test_what_differs_is_not_written(model):
     made = network_of(model)
-    assert agreement.check_agreement(model, made) is None
+    assert contents.check_agreement(model, made) is None
     other = replace(made, before=(made.before[0] * (1 + 1e-6), *made.before[1:]))
     with pytest.raises(ValueError, match="would differ"):
-        agreement.check_agreement(model, other)
+        contents.check_agreement(model, other)

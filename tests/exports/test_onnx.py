@@ -49,8 +49,8 @@ def test_a_gap_gives_nan_in_its_row_only(which, request, tmp_path):
 def test_training_rows_are_not_in_the_file(deep, tmp_path):
     to_onnx(deep, tmp_path / "m.onnx")
     content = (tmp_path / "m.onnx").read_bytes()
-    x = np.asarray(deep._x, float)
+    x = np.asarray(deep.rows_.x, float)
     assert deep.units_.x.mean[0].hex()
     assert np.float64(deep.units_.x.mean[0]).tobytes() in content
     assert not any(row.tobytes() in content for row in x)
-    assert not any(value.tobytes() in content for value in deep._y.astype(float)[:, 0])
+    assert not any(value.tobytes() in content for value in deep.rows_.y.astype(float)[:, 0])

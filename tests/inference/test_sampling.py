@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from deepnoise.inference import sampling
+from deepnoise.inference import posterior
 from deepnoise.inference.gibbs import sweep
 from deepnoise.inference.kernels import Data, GibbsKernel, InterweavedKernel
 from deepnoise.inference.posterior import Plan, fit, resume
@@ -49,7 +49,7 @@ def test_stopped_and_resumed_is_uninterrupted(plan):
 @pytest.mark.parametrize("size", [1, 4])
 def test_other_segments_draw_the_same(plan, size, monkeypatch):
     whole = fit(plan, X, Y)
-    monkeypatch.setattr(sampling, "_next_size", lambda *_: size)
+    monkeypatch.setattr(posterior, "next_size", lambda *_: size)
     assert_same(fit(plan, X, Y).draws, whole.draws)
 
 

@@ -105,7 +105,7 @@ def test_predictions_are_those_of_the_saved_models(done):
     assert len(model.encoder_.feature_names) == FEATURES
     without = load(done / "models" / "split-1" / "without-images")
     assert len(without.encoder_.feature_names) == FEATURES - REGIONS
-    assert len(model._y) == SUBJECTS - 10
+    assert len(model.rows_.y) == SUBJECTS - 10
     assert (done / "models" / "split-2" / "with-images").is_dir()
     table = load_neuro(done / "cohort" / "subjects.csv", done / "cohort" / "images", toy.atlas())
     held_out = table.outcome.reset_index(drop=True).isin(predictions["observed"]).to_numpy()

@@ -8,8 +8,7 @@ from deepnoise.model.outcome import Window
 from deepnoise.prediction import metrics
 from deepnoise.prediction.comparison import Gain, Usefulness, celled, gain, usefulness
 from deepnoise.prediction.density.mixture import PredictiveMixture
-from deepnoise.prediction.density.window_moments import within
-from deepnoise.prediction.rivals import one_density, straight_line
+from deepnoise.prediction.rivals import one_density, straight_line, within
 
 
 def gaussians(means, sd):

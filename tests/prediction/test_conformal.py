@@ -11,7 +11,7 @@ from deepnoise.prediction.conformal import (
     rank_of,
     rows_needed,
 )
-from deepnoise.prediction.density.interleaved import interleaved
+from deepnoise.prediction.density.derived import interleaved
 from deepnoise.prediction.density.mixture import PredictiveMixture
 
 FALSE_ALARM = 1e-6

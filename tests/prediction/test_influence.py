@@ -7,8 +7,7 @@ from deepnoise.model.activation import PiecewiseLinear, hard_tanh, identity
 from deepnoise.prediction import influence as influence_module
 from deepnoise.prediction import per_draw
 from deepnoise.prediction.functionals import moments
-from deepnoise.prediction.influence import influence, noise_floor
-from deepnoise.prediction.levels import Category
+from deepnoise.prediction.influence import Category, influence, noise_floor
 from deepnoise.prediction.per_draw import DrawDensities
 
 from .networks import densities

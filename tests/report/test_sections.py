@@ -10,8 +10,7 @@ from deepnoise.inference.diagnostics import VERDICTS
 from deepnoise.prediction import metrics
 from deepnoise.prediction.credible import Band
 from deepnoise.prediction.density.mixture import PredictiveMixture
-from deepnoise.prediction.influence import Effects, Influence
-from deepnoise.prediction.levels import LevelEffects
+from deepnoise.prediction.influence import Effects, Influence, LevelEffects
 from deepnoise.prediction.rivals import one_density
 from deepnoise.report import calibration, convergence, densities, sharpness, svg, words, worst
 from deepnoise.report.case import judged_rows, make_case
@@ -172,7 +171,7 @@ def test_chains_average_to_the_whole(case):
     one = case.density[0]
     grid = np.linspace(20, 90, 30)
     parts = np.mean([part.pdf_grid(grid) for part in convergence.by_chain(one, 2)], axis=0)
-    wide = stats.norm.pdf(grid, one.mean(), case.model._y.std() * case.model.units_.y.scale[0])
+    wide = stats.norm.pdf(grid, one.mean(), case.model.rows_.y.std() * case.model.units_.y.scale[0])
     guard = case.model.guard
     assert np.allclose((1 - guard) * parts + guard * wide, one.pdf_grid(grid))
     alone = PredictiveMixture.of([[[0.0], [1.0], [2.0], [3.0]]], np.ones((1, 4, 1, 1)))

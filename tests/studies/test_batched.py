@@ -4,8 +4,8 @@ import numpy as np
 
 from deepnoise.studies import batched
 from deepnoise.studies.ledger import Ledger
+from deepnoise.studies.paper import UciStudy
 from deepnoise.studies.spec import Spec
-from deepnoise.studies.uci import UciStudy
 
 from .toy import uci_folder
 

@@ -10,8 +10,8 @@ from deepnoise.baselines import registry
 from deepnoise.cli import main
 from deepnoise.studies import runner, work
 from deepnoise.studies.ledger import Ledger
+from deepnoise.studies.paper import SyntheticStudy
 from deepnoise.studies.spec import Case, read_spec
-from deepnoise.studies.synthetic import SyntheticStudy
 from deepnoise.studies.work import OutcomeJudge, peak_memory
 from tests.cli_toy import run as command
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 
 from deepnoise.studies.ledger import Ledger
+from deepnoise.studies.paper import UciStudy
 from deepnoise.studies.spec import Spec
-from deepnoise.studies.uci import UciStudy
 
 QUICK = {"gp": {"restarts": 0}}
 

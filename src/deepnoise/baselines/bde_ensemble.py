@@ -65,7 +65,7 @@ class BDERegressor(OneOutcome, DensityRegressor):
         self.standardize = standardize
         self.random_state = random_state
 
-    def _check_settings(self) -> None:
+    def check_settings(self) -> None:
         self._arguments()
 
     def _arguments(self) -> dict[str, Any]:

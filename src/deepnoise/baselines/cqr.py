@@ -108,8 +108,8 @@ class ConformalQuantileRegressor(QuantileAnswers, TrainedNetwork, DensityRegress
         self.standardize = standardize
         self.random_state = random_state
 
-    def _check_settings(self) -> None:
-        super()._check_settings()
+    def check_settings(self) -> None:
+        super().check_settings()
         if settings.share("calibration", self.calibration) + self.validation >= 1:
             raise ValueError(
                 "calibration and validation leave no rows to train on; lower one of them"

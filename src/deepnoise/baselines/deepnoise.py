@@ -80,7 +80,7 @@ class DeepNoiseRegressor(DensityRegressor):
         self.standardize = standardize
         self.random_state = random_state
 
-    def _check_settings(self) -> None:
+    def check_settings(self) -> None:
         settings.widths(self.hidden)
         resolve_activation(self.activation)
         for name in ("members", "paths"):
@@ -124,7 +124,7 @@ class DeepNoiseRegressor(DensityRegressor):
             key = jax.random.fold_in(jax.random.key(self.seed_), mlp.PREDICTION)
         return predictive(key, self.theta_, x, resolve_activation(self.activation), self.paths)
 
-    def _row_mean(self, x: np.ndarray) -> np.ndarray:
+    def row_mean(self, x: np.ndarray) -> np.ndarray:
         return self._density(x).mean()
 
     def save(self, path: str | Path) -> None:

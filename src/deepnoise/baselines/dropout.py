@@ -129,8 +129,8 @@ class MCDropoutRegressor(TrainedNetwork, DensityRegressor):
     def precision_(self) -> float:
         return float(self.weights_["precision"][0])
 
-    def _check_settings(self) -> None:
-        super()._check_settings()
+    def check_settings(self) -> None:
+        super().check_settings()
         self._network()
         for rate in self._rates():
             settings.share("rates", rate)

@@ -168,8 +168,8 @@ class HMCRegressor(TrainedNetwork, DensityRegressor):
             settings.count("leaps", self.leaps, 1),
         )
 
-    def _check_settings(self) -> None:
-        super()._check_settings()
+    def check_settings(self) -> None:
+        super().check_settings()
         self._members()
         self._plan()
 

@@ -109,8 +109,8 @@ class MixtureDensityRegressor(TrainedNetwork, DensityRegressor):
     def _members(self) -> int:
         return settings.count("members", self.members, 1)
 
-    def _check_settings(self) -> None:
-        super()._check_settings()
+    def check_settings(self) -> None:
+        super().check_settings()
         self._members()
         self._network()
 

@@ -59,7 +59,7 @@ class NumpyroNUTSRegressor(DensityRegressor):
         self.standardize = standardize
         self.random_state = random_state
 
-    def _check_settings(self) -> None:
+    def check_settings(self) -> None:
         self._network()
         for name in ("chains", "warmup", "draws", "depth"):
             settings.count(name, getattr(self, name), 1)

@@ -19,13 +19,13 @@ class QuantileAnswers:
     """
 
     units_: Units
-    _rows: Any
+    encoded_rows: Any
 
     def _quantiles(self, x: np.ndarray, levels: np.ndarray) -> np.ndarray:
         """Quantiles of standardised rows, (N, M, Q), in standardised units."""
         raise NotImplementedError
 
-    def _row_mean(self, x: np.ndarray) -> np.ndarray:
+    def row_mean(self, x: np.ndarray) -> np.ndarray:
         return self._quantiles(x, MIDDLES).mean(axis=1)
 
     def _density(self, x: np.ndarray) -> NoReturn:
@@ -39,7 +39,7 @@ class QuantileAnswers:
         wanted = np.asarray(levels, dtype=float)
         if wanted.ndim > 1 or not ((wanted >= LOWEST) & (wanted <= HIGHEST)).all():
             raise ValueError(f"levels must be in [{LOWEST}, {HIGHEST}]; got {levels!r}")
-        found = self._restored(self._quantiles(self._rows(X), np.atleast_1d(wanted)))
+        found = self._restored(self._quantiles(self.encoded_rows(X), np.atleast_1d(wanted)))
         return found if wanted.ndim else found[:, 0]
 
     def predict_interval(self, X: Any, coverage: float = 0.95) -> np.ndarray:
@@ -50,7 +50,7 @@ class QuantileAnswers:
 
     def predict(self, X: Any) -> np.ndarray:
         """Mean of the predictive quantiles; (N,)."""
-        return self._restored(self._row_mean(self._rows(X)))
+        return self._restored(self.row_mean(self.encoded_rows(X)))
 
     def _restored(self, values: np.ndarray) -> np.ndarray:
         values = values * np.array(self.units_.y.scale) + np.array(self.units_.y.mean)

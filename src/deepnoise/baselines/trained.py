@@ -41,7 +41,7 @@ class TrainedNetwork:
     def _shape(self) -> tuple[tuple[int, ...], PiecewiseLinear]:
         return settings.widths(self.hidden), resolve_activation(self.activation)
 
-    def _check_settings(self) -> None:
+    def check_settings(self) -> None:
         self._shape()
         self._training(1)
         settings.share("validation", self.validation)
@@ -53,7 +53,7 @@ class TrainedNetwork:
     def _density(self, x: np.ndarray) -> PredictiveMixture:
         return mlp.density(self._network(), self.weights_, self.seed_, x)
 
-    def _row_mean(self, x: np.ndarray) -> np.ndarray:
+    def row_mean(self, x: np.ndarray) -> np.ndarray:
         """Predictive means of standardised rows, in standardised units."""
         return self._density(x).mean()
 

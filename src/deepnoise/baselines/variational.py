@@ -136,8 +136,8 @@ class VariationalRegressor(TrainedNetwork, DensityRegressor):
     def noise_sd_(self) -> np.ndarray:
         return np.exp(self.weights_["log_noise"][0].astype(float)) * self.units_.y.scale
 
-    def _check_settings(self) -> None:
-        super()._check_settings()
+    def check_settings(self) -> None:
+        super().check_settings()
         self._network()
 
     def _network(self) -> VariationalNetwork:

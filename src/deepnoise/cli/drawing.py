@@ -107,7 +107,7 @@ def summarise(model: Any, folder: Path, seconds: float, as_json: bool) -> None:
     judgement = ("max_rhat", "min_ess", "status", "verdict", "advice")
     summary = {
         "model": str(folder),
-        "rows": len(model._y),
+        "rows": len(model.rows_),
         "columns": len(model.encoder_.columns),
         "chains": plan.chains,
         "draws": model.posterior_.run.n_draws,

@@ -1,6 +1,5 @@
 """How far the chains have come: sweeps a second, time left, running R-hat."""
 
-import copy
 import sys
 import time
 from collections.abc import Callable
@@ -91,9 +90,9 @@ class RunningRhat:
 
         run = posterior.run
         draws, beside = jax.tree.map(lambda a: a[:, -size:], (run.draws, run.beside))
-        view = copy.copy(self.model)
-        view.posterior_ = replace(posterior, run=replace(run, draws=draws, beside=beside))
+        few = replace(posterior, run=replace(run, draws=draws, beside=beside))
+        view = self.model.with_posterior(few)
         view.seed_ = posterior.plan.seed
-        total = len(view._y)
+        total = len(view.rows_)
         rows = np.unique(np.linspace(0, total - 1, min(total, ROWS)).astype(int))
         return diagnose(view.predictive_functionals(rows), posterior.plan.folds).max_rhat

@@ -94,7 +94,7 @@ def reproduce(
     say = (lambda _: None) if quiet else note
     made = _run(_made(chosen, data, download), Ledger(out, retry), jobs, scheduler, batched, say)
     if figure:
-        from ..studies.figure import figure1
+        from ..studies.paper import figure1
 
         figure1(chosen, say).savefig(figure)
     click.echo(f"{made} rows added to {out}")
@@ -102,11 +102,11 @@ def reproduce(
 
 def _made(spec, data, download):
     if spec.study == "synthetic":
-        from ..studies.synthetic import SyntheticStudy
+        from ..studies.paper import SyntheticStudy
 
         return SyntheticStudy(spec)
     from ..datasets.uci import download_uci, load_uci
-    from ..studies.uci import UciStudy
+    from ..studies.paper import UciStudy
 
     try:
         for name in spec.sets:

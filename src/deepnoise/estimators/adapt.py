@@ -1,6 +1,6 @@
 """``adapt``: a fitted model made to fit a site that came later, from some of its rows."""
 
-import copy
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
 
@@ -26,11 +26,12 @@ class AdaptsSites:
 
     encoder_: TableEncoder
     posterior_: Posterior
-    _rows: Any
-    _outcomes: Any
-    _network_rows: Any
+    encoded_rows: Any
+    check_outcomes: Any
+    network_rows: Any
     _on_fitted_scale: Any
     units_: Any
+    with_posterior: Callable[[Posterior], Self]
 
     def adapt(self, X: Any, y: Any, sweeps: int = 200) -> Self:
         """Return a copy of this model for a site that came later, from some of its rows.
@@ -75,23 +76,22 @@ class AdaptsSites:
             raise ValueError(
                 "adapt needs a model that was fitted with sites=, and not adapted since"
             )
-        rows = self._rows(X)
+        rows = self.encoded_rows(X)
         name = self._one_new_site(X, rows[:, column])
         if np.isnan(rows).any():
             raise ValueError("X: adapt needs rows without missing values")
-        outcomes = self._outcomes(y)
+        outcomes = self.check_outcomes(y)
         check_consistent_length(rows, representative(outcomes))
         z = self._on_fitted_scale(rows, outcomes)
         if not exact_rows(z).all():
             raise ValueError(
                 "y: adapt needs exact outcomes, neither windows, counts nor values of point_mass"
             )
-        x, y = self._network_rows(rows), self.units_.y.apply(representative(z))
-        made = copy.copy(self)
-        made.posterior_ = _adapted(self.posterior_, x, y, encoder.sites, column, sweeps)
+        x, y = self.network_rows(rows), self.units_.y.apply(representative(z))
+        adapted = _adapted(self.posterior_, x, y, encoder.sites, column, sweeps)
+        made = self.with_posterior(adapted)
         made.encoder_ = TableEncoder(tuple(_named(c, name) for c in encoder.columns), encoder.named)
         made.checkpoint = None  # type: ignore[attr-defined]
-        made._laws = made._diagnostics = None  # type: ignore[attr-defined]
         return made
 
     def _one_new_site(self, X: Any, new: np.ndarray) -> str:

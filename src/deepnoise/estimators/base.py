@@ -9,13 +9,21 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from ..prediction import metrics
+from ..prediction.density.derived import best_stretch, stretched
 from ..prediction.density.mixture import PredictiveMixture
-from ..prediction.density.stretch import best_stretch, stretched
 from ..prediction.density.supported import Density
 from ..prediction.selection import LOSSES, OutcomeSelection, select
-from .crossfit import held_out_losses, outcome_names, seen_or_missing
 from .encode import TableEncoder
-from .outcomes import as_window, exact_rows, representative, taken
+from .last import recall, remember
+from .outcomes import (
+    as_window,
+    exact_rows,
+    outcome_names,
+    representative,
+    seen_or_missing,
+    taken,
+)
+from .scoring import held_out_losses
 from .settings import count, draw_seed, one_of, standardize
 from .table import TableInputs
 from .units import Units
@@ -27,7 +35,7 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
     """Encoding, units and seeds around a density model.
 
     A method writes ``_fit`` and ``_density``, both in standardised units, has the parameters
-    ``standardize`` and ``random_state``, and may check its others in ``_check_settings``.
+    ``standardize`` and ``random_state``, and may check its others in ``check_settings``.
 
     Results are numpy float64.  With one outcome they have no axis for it, whether y was (N,) or
     (N, 1); with Q > 1 outcomes they carry a last axis Q.
@@ -37,15 +45,15 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
     random_state: Any
     stretch_: float
 
-    @abstractmethod
     def _fit(self, x: np.ndarray, y: np.ndarray, seed: int) -> None:
         """Learn from standardised rows x (N, P) and y (N, Q)."""
+        raise NotImplementedError
 
     @abstractmethod
     def _density(self, x: np.ndarray) -> PredictiveMixture:
         """Predictive densities of standardised rows x, in standardised units."""
 
-    def _check_settings(self) -> None:
+    def check_settings(self) -> None:
         """Raise a ValueError that names the argument and the fix."""
 
     def _on_network_scale(self, x: np.ndarray, outcomes: Any) -> Any:  # noqa: ARG002
@@ -55,7 +63,7 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
     def _learnt_units(self, x: np.ndarray, z: Any, units: Any) -> Units:
         return Units.learn(x, z, units, self.encoder_.sites)
 
-    def _as_outcomes(self, density: PredictiveMixture, rows: np.ndarray) -> Density:  # noqa: ARG002
+    def as_outcomes(self, density: PredictiveMixture, rows: np.ndarray) -> Density:  # noqa: ARG002
         """Densities of what a model is fitted to, at standardised rows, as those of y."""
         return density
 
@@ -86,8 +94,18 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
         self
             The fitted estimator.
         """
+        x, z = self._learn_rows(X, y, sample_weight)
+        seed = self._seed()
+        self._fit(x, z, seed)
+        self.seed_ = seed
+        return self
+
+    def _learn_rows(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[np.ndarray, Any]:
+        """Standardised rows x (N, P) and y (N, Q), once encoder and units are learnt."""
         units = standardize(self.standardize)
-        self._check_settings()
+        self.check_settings()
         self.__dict__.pop("seed_", None)
         self.encoder_, x, outcomes = self._learn_table(X, y)
         if sample_weight is not None:
@@ -96,10 +114,7 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
         z = self._on_network_scale(x, outcomes)
         self.units_ = self._learnt_units(x, z, units)
         self.stretch_ = 1.0
-        seed = self._seed()
-        self._fit(self.units_.x.apply(x), self.units_.y.apply(z), seed)
-        self.seed_ = seed
-        return self
+        return self.units_.x.apply(x), self.units_.y.apply(z)
 
     def __sklearn_is_fitted__(self) -> bool:
         # The seed is set last: a fit that failed leaves no half-fitted estimator.
@@ -107,14 +122,14 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
 
     def _learn_table(self, X: Any, y: Any) -> tuple[TableEncoder, np.ndarray, Any]:
         X = self._checked(X) if y is not None else self._checked(X, y)
-        outcomes = self._outcomes(y)
+        outcomes = self.check_outcomes(y)
         values = representative(outcomes)
         check_consistent_length(X, values)
         if values.shape[1] == 0:
             raise ValueError("y has no columns; give at least one outcome")
         return *self._learn_inputs(X), outcomes
 
-    def _outcomes(self, y: Any) -> Any:
+    def check_outcomes(self, y: Any) -> Any:
         """Outcomes (N, Q), or windows of them where a method has a use for them."""
         if as_window(y) is not None:
             raise ValueError(
@@ -127,8 +142,9 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
     def predict_density(self, X: Any) -> Density:
         """Return the predictive density of each row, in the units of y.
 
-        Its components are computed in blocks of rows when they are needed, so X may be large.
-        Up to 1 GB of them are kept: ask one density for all you want of a table.
+        Its components are computed in blocks of rows when they are needed, so X may be large, and
+        the density keeps up to 1 GB of them.  The last density of a model is remembered if it needs
+        no more than 256 MB: a mean and then an interval of the same rows simulate once.
 
         Parameters
         ----------
@@ -151,10 +167,15 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
         >>> density.mean().shape, density.pdf_grid([0.0, 0.5, 1.0]).shape
         ((2,), (2, 3))
         """
-        rows = self._rows(X)
-        return self._as_outcomes(self._network_density(rows), rows)
+        rows = self.encoded_rows(X)
+        density = recall(self, rows)
+        if density is None:
+            density = self.as_outcomes(self.network_density(rows), rows)
+            remember(self, rows, density)
+        return density
 
-    def _network_density(self, rows: np.ndarray) -> PredictiveMixture:
+    def network_density(self, rows: np.ndarray) -> PredictiveMixture:
+        """Densities of what the model is fitted to, at standardised rows, in its units."""
         density = self.units_.y.restore(self._density(rows))
         return density if self.stretch_ == 1 else stretched(density, self.stretch_)
 
@@ -176,7 +197,7 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
         self
         """
         check_is_fitted(self)
-        seen = self._outcomes(y)
+        seen = self.check_outcomes(y)
         self.stretch_ = 1.0
         self._stretch_by(self.predict_density(X), seen)
         return self
@@ -187,11 +208,11 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
             raise ValueError("y: recalibrate needs exact values, not windows; leave other rows out")
         self.stretch_ = best_stretch(*metrics.on_latent_scale(density, representative(seen)))
 
-    def _header(self) -> dict[str, Any]:
-        return {**super()._header(), "stretch": getattr(self, "stretch_", 1.0)}
+    def header(self) -> dict[str, Any]:
+        return {**super().header(), "stretch": getattr(self, "stretch_", 1.0)}
 
-    def _restore(self, header: dict[str, Any]) -> None:
-        super()._restore(header)
+    def restore(self, header: dict[str, Any]) -> None:
+        super().restore(header)
         self.stretch_ = float(header.get("stretch", 1.0))
 
     def predict(self, X: Any) -> np.ndarray:
@@ -311,7 +332,7 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
         >>> list(model.fit(X, X[:, 0] ** 2).score_report(X, X[:, 0] ** 2))[:3]
         ['rmse', 'nll', 'crps']
         """
-        return self._scores(self.predict_density(X), self._outcomes(y))
+        return self._scores(self.predict_density(X), self.check_outcomes(y))
 
     def _scores(self, density: Density, seen: Any) -> dict[str, float]:
         """What ``score_report`` says of densities and of what was seen."""

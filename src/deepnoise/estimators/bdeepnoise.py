@@ -6,12 +6,13 @@ from typing import Any
 
 import jax
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array
 
 from ..inference.posterior import Posterior
 from ..inference.warmstart import tied
 from ..model.outcome import Window
-from ..prediction.density.guard import guarded
+from ..prediction.density.derived import guarded
 from ..prediction.density.mixture import PredictiveMixture
 from ..prediction.density.support import REAL, Support
 from ..prediction.density.supported import Density, SupportedDensity, moved
@@ -140,6 +141,10 @@ class BDeepNoiseRegressor(
         How X becomes numbers.
     units_ : Units
         The units of X and y.
+    rows_ : TrainingRows
+        The training rows, in standardised units.
+    folds_ : Folds or None
+        The folds of the rows and their units, with ``cross_fit``.
     chain_weights_ : array (chains,)
         Weight of each chain in the predictive density.
     diagnostics_ : Diagnostics
@@ -214,7 +219,7 @@ class BDeepNoiseRegressor(
         self.progress = progress
         self.random_state = random_state
 
-    def _check_settings(self) -> None:
+    def check_settings(self) -> None:
         settings.plan(self.get_params(deep=False), 0, 1)
         settings.count("paths", self.paths, 1)
         settings.share("guard", self.guard)
@@ -229,7 +234,7 @@ class BDeepNoiseRegressor(
         found = self._checkpoint_seed()
         return super()._seed() if found is None else found
 
-    def _outcomes(self, y: Any) -> np.ndarray | Window:
+    def check_outcomes(self, y: Any) -> np.ndarray | Window:
         seen: Any = as_window(y)
         if seen is None:
             y = check_array(
@@ -269,20 +274,20 @@ class BDeepNoiseRegressor(
 
     def _on_fitted_scale(self, rows: np.ndarray, outcomes: Any) -> Any:
         """What the fitted network predicts, of outcomes at standardised rows."""
-        z, offset = self.support_.window(outcomes), self._log_exposure(rows)
+        z, offset = self.support_.window(outcomes), self.exposure_offset(rows)
         return z if offset is None else jax.tree.map(lambda a: a - offset[:, None], z)
 
-    def _as_outcomes(self, density: PredictiveMixture, rows: np.ndarray) -> Density:
+    def as_outcomes(self, density: PredictiveMixture, rows: np.ndarray) -> Density:
         if self.support_.is_real:
             return density
-        offset = self._log_exposure(rows)
+        offset = self.exposure_offset(rows)
         z = density if offset is None else moved(density, offset)
         return SupportedDensity(z, self.support_)
 
     def _exposure_place(self) -> int | None:
         return exposure_place(self.exposure, self.encoder_)
 
-    def _log_exposure(self, rows: np.ndarray) -> np.ndarray | None:
+    def exposure_offset(self, rows: np.ndarray) -> np.ndarray | None:
         """What is added to z at standardised rows; None without exposures."""
         place = self._exposure_place()
         if place is None:
@@ -290,7 +295,7 @@ class BDeepNoiseRegressor(
         units = self.units_.x
         return log_exposure(rows[:, place] * units.scale[place] + units.mean[place])
 
-    def _network_rows(self, rows: np.ndarray) -> np.ndarray:
+    def network_rows(self, rows: np.ndarray) -> np.ndarray:
         """Inputs of the network: exposures count nothing."""
         if not (constant := self._constant_inputs()):
             return rows
@@ -312,31 +317,53 @@ class BDeepNoiseRegressor(
             )
         return super()._repeated(sample_weight, rows)
 
-    def _fit(self, x: np.ndarray, y: Any, seed: int) -> None:
-        x = self._network_rows(x)
-        ties = not isinstance(y, Window) and tied(y)
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> "BDeepNoiseRegressor":
+        """Draw from the posterior of the network given X and y.
+
+        Parameters
+        ----------
+        X : array (N, P), pandas or polars frame
+            Columns of frames are remembered by name; text and categories are one-hot encoded.
+        y : array (N,) or (N, Q), or a ``Window``
+            Outcomes, or what is known of them.
+        sample_weight : array (N,) of whole numbers, optional
+            A row of weight k counts as k equal rows, and a row of weight 0 not at all.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        x, z = self._learn_rows(X, y, sample_weight)
+        x, seed = self.network_rows(x), self._seed()
+        ties = not isinstance(z, Window) and tied(z)
         params, sites = self.get_params(deep=False), self.encoder_.sites
         plan = settings.plan(params, seed, len(x), tied=ties, sites=sites)
-        if self.combine == "stacked" and isinstance(y, Window) and y.lower.shape[1] > 1:
+        if self.combine == "stacked" and isinstance(z, Window) and z.lower.shape[1] > 1:
             raise ValueError(
                 "combine='stacked' needs y without missing values where there are several outcomes"
             )
         self._make_folds(plan)
-        values = np.nan_to_num(representative(y))
-        step = None if isinstance(y, Window) else self._step(y)
+        self._warn_of_lattice(z)
+        self._take_rows(plan, x, np.nan_to_num(representative(z)), windows_of(plan, z))
+        self._run(plan)
+        self.seed_ = seed
+        return self
+
+    def _warn_of_lattice(self, z: Any) -> None:
+        step = None if isinstance(z, Window) else self._step(z)
         if step is not None:
             warnings.warn(
-                f"y takes only {len(np.unique(y))} values, {step:g} apart, so its density can have "
+                f"y takes only {len(np.unique(z))} values, {step:g} apart, so its density can have "
                 f"a spike at each. If y was rounded, fit deepnoise.rounded(y, {step:g}). Compare "
                 f"models by nll_rounded.",
                 LatticeWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
-        self._begin(plan, x, values, windows_of(plan, y))
 
     def _density(self, x: np.ndarray) -> PredictiveMixture:
-        variance = self._guard_variance(self._y.astype(float))
-        return guarded(self._posterior_density(x), self.guard, variance)
+        variance = self._guard_variance(self.rows_.y.astype(float))
+        return guarded(self.posterior_density(x), self.guard, variance)
 
     def _guard_variance(self, y: np.ndarray) -> np.ndarray:
         """Variances (Q,) of the guard, from numbers for standardised outcomes."""
@@ -344,48 +371,48 @@ class BDeepNoiseRegressor(
             return np.ones(1)
         return y.var(axis=0)
 
-    def _posterior_density(self, x: np.ndarray) -> PredictiveMixture:
-        plan, x = self.posterior_.plan, self._network_rows(x)
-        weights, key, laws = self._draw_weights(), self._prediction_key(), self._input_laws(x)
-        return predictive(key, self._in_units().flat(), x, plan.h, self.paths, weights, laws)
+    def posterior_density(self, x: np.ndarray) -> PredictiveMixture:
+        """The posterior predictive alone, without a guard, in standardised units."""
+        plan, x = self.posterior_.plan, self.network_rows(x)
+        weights, key, laws = self.draw_weights(), self.prediction_key(), self._laws_of_gaps(x)
+        return predictive(
+            key, self.posterior_in_units().flat(), x, plan.h, self.paths, weights, laws
+        )
 
     def _keep(self, posterior: Posterior) -> None:
         super()._keep(posterior)
-        if self.combine == "stacked" and self._folds is not None:
+        if self.combine == "stacked" and self.folds_ is not None:
             self.chain_weights_ = self._stacked_by_fold()
         elif self.combine == "stacked":
             densities, y = self._training_densities(slice(None))
             self.chain_weights_ = chain_weights(densities, y, len(self.chain_weights_))
 
-    def _draw_densities(self, X: Any) -> DrawDensities:
-        rows = self._rows(X)
-        found, offset = self._draw_densities_at(self._network_rows(rows)), self._log_exposure(rows)
+    def draw_densities(self, X: Any) -> DrawDensities:
+        rows = self.encoded_rows(X)
+        found, offset = self.draw_densities_at(self.network_rows(rows)), self.exposure_offset(rows)
         return found if offset is None else replace(found, shift=found.shift + offset[:, None])
 
     def _training_densities(self, rows: Any) -> tuple[DrawDensities, Any]:
-        seen = taken(self._seen, rows)
-        y = jax.tree.map(self._restored, seen)
-        return self._draw_densities_at(self._x[rows]), y
+        seen = taken(self.rows_.seen, rows)
+        y = jax.tree.map(self.units_.y.undo, seen)
+        return self.draw_densities_at(self.rows_.x[rows]), y
 
     def _lattice_step(self) -> float | None:
-        if not isinstance(self._seen, Window):
-            return self._step(self._y)
+        if not isinstance(self.rows_.seen, Window):
+            return self._step(self.rows_.y)
         if not self.support_.is_real:
             return None
-        return even_width(jax.tree.map(self._restored, self._seen))
+        return even_width(jax.tree.map(self.units_.y.undo, self.rows_.seen))
 
     def _step(self, y: np.ndarray) -> float | None:
-        return lattice_step(self._restored(y)) if self.support_.is_real else None
+        return lattice_step(self.units_.y.undo(y)) if self.support_.is_real else None
 
-    def _header(self) -> dict[str, Any]:
-        return {**super()._header(), "support": self.support_.to_dict()}
+    def header(self) -> dict[str, Any]:
+        return {**super().header(), "support": self.support_.to_dict()}
 
-    def _restore(self, header: dict[str, Any]) -> None:
-        super()._restore(header)
+    def restore(self, header: dict[str, Any]) -> None:
+        super().restore(header)
         self.support_ = Support.from_dict(header["support"]) if "support" in header else REAL
-
-    def _restored(self, y: np.ndarray) -> np.ndarray:
-        return np.asarray(y, float) * self.units_.y.scale + self.units_.y.mean
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -28,6 +28,7 @@ from .checkpoint import Checkpointer, checkpoint_seed, estimator_header
 from .encode import TableEncoder
 from .folds import Folds
 from .progress import reporting
+from .rows import TrainingRows
 from .sites import without_later
 from .units import Units
 
@@ -54,25 +55,23 @@ class PosteriorChains:
     chain_weights_: np.ndarray
     _missing: Literal["error", "nan"] = "nan"
     _diagnostics: Diagnostics | None
-    _x: np.ndarray
-    _y: np.ndarray
-    _seen: Any
-    _folds: Folds | None = None
-    _rows: Callable[[Any], np.ndarray]
+    rows_: TrainingRows
+    folds_: Folds | None = None
+    encoded_rows: Callable[[Any], np.ndarray]
+    restore: Callable[[dict[str, Any]], None]
     _judged: Callable[[], Diagnostics]
 
     def _checkpoint_seed(self) -> int | None:
         return checkpoint_seed(self.checkpoint) if self.random_state is None else None
 
-    def _begin(self, plan: Plan, x: np.ndarray, y: np.ndarray, seen: Any) -> None:
-        """Fit the chains to standardised rows; y has a number wherever ``seen`` has none."""
+    def _take_rows(self, plan: Plan, x: np.ndarray, y: np.ndarray, seen: Any) -> None:
+        """Standardised rows to fit chains to; y has a number wherever ``seen`` has none."""
         if plan.dtype == "float32":
             settings.check_float32(x, y, "use standardize=True or dtype='float64'")
-        self._x, self._y = x.astype(plan.dtype), y.astype(plan.dtype)
-        self._seen = self._y if seen is None else seen
+        numbers = y.astype(plan.dtype)
+        self.rows_ = TrainingRows(x.astype(plan.dtype), numbers, numbers if seen is None else seen)
         self._laws: InputLaw | None = None
         self.chain_weights_ = np.full(plan.chains, 1 / plan.chains)
-        self._run(plan)
 
     def resume(self, draws: int) -> Self:
         """Continue the chains until each has this many draws, as if they had never stopped.
@@ -140,30 +139,55 @@ class PosteriorChains:
         if draws > held:
             raise ValueError(f"draws must be at most {held}, what each chain has; got {draws}")
         paths = self.paths if paths is None else settings.count("paths", paths, 1)
-        made = copy.copy(self)
-        made.posterior_ = _thinned(self.posterior_, draws)
+        made = self.with_posterior(_thinned(self.posterior_, draws))
         # The folder of a checkpoint holds all draws.
         made.checkpoint, made.paths = None, paths
+        return made
+
+    def with_posterior(self, posterior: Posterior) -> Self:
+        """Return a copy of this model with other draws, of which nothing is known yet."""
+        made = copy.copy(self)
+        made.posterior_ = posterior
         made._laws = made._diagnostics = None
         return made
+
+    def restore_chains(
+        self, header: dict[str, Any], posterior: Posterior, rows: dict[str, np.ndarray]
+    ) -> None:
+        """Take back what a model folder holds: draws, and the rows of :meth:`stored_rows`."""
+        self.chain_weights_ = np.array(header["chain_weights"], dtype=float)
+        self.rows_ = TrainingRows.of(rows)
+        self.restore(header)
+        self.posterior_ = posterior
+        self._laws = self._diagnostics = None
+        self._recall(rows)
+
+    def stored_rows(self) -> dict[str, np.ndarray]:
+        """What a model folder keeps of the training rows, by name."""
+        folds = {} if self.folds_ is None else self.folds_.arrays()
+        return {**self.rows_.arrays(), **folds}
 
     def _run(self, plan: Plan, posterior: Posterior | None = None) -> None:
         """Draw, from the start, from a checkpoint or from ``posterior`` on, and keep the result."""
         save, crew = None, Crew.of(self.devices)
         if self.checkpoint is not None:
             header = estimator_header(self, plan.seed)
-            save = Checkpointer(self.checkpoint, plan, header, files.row_arrays(self), crew)
+            save = Checkpointer(self.checkpoint, plan, header, self.stored_rows(), crew)
             posterior = save.found if posterior is None else posterior
         with crew.working(), reporting(self.progress if crew.leads else False) as report:
             if crew.size > 1:
-                digest = _digest(plan, posterior, files.row_arrays(self))
+                digest = _digest(plan, posterior, self.stored_rows())
                 crew.check_same(digest, "rows, settings or checkpoints")
             on_segment = _after_segments(save, report)
-            self._keep(self._drawn(plan, posterior, on_segment))
+            fit, resume = self._engine(plan)
+            if posterior is None:
+                self._keep(fit(plan, on_segment=on_segment))
+            else:
+                self._keep(resume(posterior, draws=plan.draws, on_segment=on_segment))
             while self._unsettled():
                 longer = self.posterior_.longer()
                 try:
-                    self._keep(self._drawn(longer.plan, longer, on_segment))
+                    self._keep(resume(longer, draws=plan.draws, on_segment=on_segment))
                 except KeyboardInterrupt:
                     break  # before the first draw of this round: those of the last one are kept
             if save is not None:
@@ -175,20 +199,10 @@ class PosteriorChains:
         plan, run = self.posterior_.plan, self.posterior_.run
         if settings.fixed_length(self) or run.n_draws < plan.draws:
             return False
-        most = settings.most_sweeps(self.max_sweeps, len(self._x))
+        most = settings.most_sweeps(self.max_sweeps, len(self.rows_))
         return 2 * run.t <= most and not self._judged().settled
 
-    def _drawn(self, plan: Plan, posterior: Posterior | None, on_segment) -> Posterior:
-        fit, resume = self._engine(plan)
-        x, seen, own = self._x, self._seen, {}
-        if self._folds is not None:
-            x, seen, counted = self._folds.given(plan, self._network_rows)
-            own = {"counted": counted}
-        if posterior is None:
-            return fit(plan, x, seen, on_segment, **own)
-        return resume(posterior, x, seen, plan.draws, on_segment, **own)
-
-    def _network_rows(self, rows: np.ndarray) -> np.ndarray:
+    def network_rows(self, rows: np.ndarray) -> np.ndarray:
         """Inputs of the network, of standardised rows."""
         return rows
 
@@ -199,27 +213,31 @@ class PosteriorChains:
     def _recall(self, rows: dict[str, np.ndarray]) -> None:
         """Take back what a model folder holds of the rows beyond x and y."""
 
-    def _in_units(self) -> Posterior:
+    def posterior_in_units(self) -> Posterior:
         """The posterior with the draws of all chains in the units of the model."""
-        if self._folds is None:
+        if self.folds_ is None:
             return self.posterior_
         draws, constant = self.posterior_.draws, self._constant_inputs()
-        common = self._folds.common(draws, self.units_, constant)
+        common = self.folds_.common(draws, self.units_, constant)
         return replace(self.posterior_, run=replace(self.posterior_.run, draws=common))
 
     def _engine(self, plan: Plan) -> tuple[Callable[..., Posterior], Callable[..., Posterior]]:
-        """How to fit and how to resume: in memory or, where that would not do, from disk."""
-        if self._folds is not None and self.devices != 1:
-            raise ValueError("chains of cross_fit need devices=1: they have different rows")
+        """``fit`` and ``resume`` of our rows: in memory or, where that would not do, from disk."""
         limit = settings.memory("memory_limit", self.memory_limit)
-        if limit is None or not streaming.needed(plan, self._x, self._seen, limit):
-            spread = settings.devices(self.devices)
-            return partial(chains_of.fit, devices=spread), partial(chains_of.resume, devices=spread)
-        if self.devices != 1:
-            raise ValueError("memory_limit needs devices=1: rows on disk are read by one device")
-        # Beside the checkpoint there is room on disk; a temporary folder may lie in memory.
-        where = {"limit": limit, "folder": self.checkpoint}
-        return partial(streaming.fit, **where), partial(streaming.resume, **where)
+        given: dict[str, Any] = {"x": self.rows_.x, "y": self.rows_.seen}
+        if limit is not None and streaming.needed(plan, self.rows_.x, self.rows_.seen, limit):
+            if self.devices != 1:
+                raise ValueError("memory_limit needs devices=1: one device reads rows on disk")
+            # Beside the checkpoint there is room on disk; a temporary folder may lie in memory.
+            given |= {"limit": limit, "folder": self.checkpoint}
+            return partial(streaming.fit, **given), partial(streaming.resume, **given)
+        if self.folds_ is not None:
+            if self.devices != 1:
+                raise ValueError("chains of cross_fit need devices=1: they have different rows")
+            x, seen, counted = self.folds_.given(plan, self.network_rows)
+            given = {"x": x, "y": seen, "counted": counted}
+        given["devices"] = settings.devices(self.devices)
+        return partial(chains_of.fit, **given), partial(chains_of.resume, **given)
 
     def _keep(self, posterior: Posterior) -> None:
         # Arrays of JAX lose their 64 bits when pickled: numpy's do not.
@@ -256,18 +274,20 @@ class PosteriorChains:
         """
         files.save(self, path)
 
-    def _draw_weights(self) -> np.ndarray:
+    def draw_weights(self) -> np.ndarray:
+        """Probabilities of the draws of all chains, one chain after the other."""
         return np.repeat(self.chain_weights_, draws := self.posterior_.run.n_draws) / draws
 
-    def _prediction_key(self) -> jax.Array:
+    def prediction_key(self) -> jax.Array:
+        """The key of the noise paths of every prediction."""
         with numerics():
             return jax.random.fold_in(jax.random.key(self.posterior_.plan.seed), PREDICTION)
 
-    def _input_laws(self, x: np.ndarray) -> InputLaw | None:
+    def _laws_of_gaps(self, x: np.ndarray) -> InputLaw | None:
         """Laws of the inputs if x has gaps."""
-        return self._all_input_laws() if np.isnan(x).any() else None
+        return self.input_laws() if np.isnan(x).any() else None
 
-    def _all_input_laws(self) -> InputLaw:
+    def input_laws(self) -> InputLaw:
         """The law of the inputs, one for each draw of Theta.
 
         If the training rows had no gaps, they are independent draws given those rows.
@@ -283,9 +303,9 @@ class PosteriorChains:
             with numerics():
                 key = jax.random.key(self.posterior_.plan.seed)
                 keys = jax.random.split(
-                    jax.random.fold_in(key, INPUT_LAWS), len(self._draw_weights())
+                    jax.random.fold_in(key, INPUT_LAWS), len(self.draw_weights())
                 )
-                law = inputs_given(jnp.asarray(self._x), input_prior(self._x.shape[1]))
+                law = inputs_given(jnp.asarray(self.rows_.x), input_prior(self.rows_.x.shape[1]))
                 self._laws = jax.tree.map(np.asarray, jax.lax.map(law.sample, keys))
         return self._laws
 
@@ -304,24 +324,25 @@ class PosteriorChains:
         Familiarity
             Log density of the inputs, and the probability of inputs that lie further out.
         """
-        x = self._network_rows(self._rows(X))
+        x = self.network_rows(self.encoded_rows(X))
         x[:, len(self.units_.x.scale) :] = np.nan
         later, sites = self.encoder_.later_site, self.encoder_.sites
         if later is not None and sites is not None:
             x[x[:, later] == 1, slice(*sites)] = np.nan
-        return familiarity(x, self._all_input_laws())
+        return familiarity(x, self.input_laws())
 
-    def _draw_densities_at(self, x: np.ndarray) -> DrawDensities:
+    def draw_densities_at(self, x: np.ndarray) -> DrawDensities:
+        """The law of every draw at rows of the network's inputs."""
         return DrawDensities(
-            key=self._prediction_key(),
-            draws=self._in_units().flat(),
-            weights=self._draw_weights(),
+            key=self.prediction_key(),
+            draws=self.posterior_in_units().flat(),
+            weights=self.draw_weights(),
             x=x,
             h=self.posterior_.plan.h,
             paths=max(self.paths, PATHS_A_DRAW),
             scale=np.array(self.units_.y.scale),
             shift=np.array(self.units_.y.mean),
-            inputs=self._input_laws(x),
+            inputs=self._laws_of_gaps(x),
         )
 
 

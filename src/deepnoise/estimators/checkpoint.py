@@ -37,7 +37,7 @@ def estimator_header(estimator: Any, seed: int) -> dict[str, Any]:
         "n_features_in": int(estimator.n_features_in_),
         "feature_names_in": None if names is None else [str(name) for name in names],
         "chain_weights": [float(w) for w in getattr(estimator, "chain_weights_", ())],
-        **estimator._header(),
+        **estimator.header(),
     }
 
 

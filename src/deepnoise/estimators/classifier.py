@@ -1,5 +1,7 @@
 """``BDeepNoiseClassifier``: class probabilities from latent utilities with noise in every layer."""
 
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -12,18 +14,25 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from ..inference.posterior import LINKS
 from ..model.outcome import Choice, Levels, LogitChoice, LogitLevels
-from ..prediction.classes import ClassUncertainty, log_seen, uncertainty
+from ..prediction.classes import (
+    ClassUncertainty,
+    class_functionals,
+    class_probabilities,
+    log_seen,
+    uncertainty,
+)
 from ..prediction.credible import Band, band, check_level, joined
+from ..prediction.per_draw import DrawDensities
 from . import settings
 from .base import replicated
 from .chains import PosteriorChains
-from .class_insights import ClassInsights
+from .convergence import ChainInsights
 from .table import TableInputs
 from .units import Inputs, Standardizer, Units
 
 
 class BDeepNoiseClassifier(
-    PosteriorChains, ClassInsights, TableInputs, ClassifierMixin, BaseEstimator
+    PosteriorChains, ChainInsights, TableInputs, ClassifierMixin, BaseEstimator
 ):
     """Predict class probabilities by a Bayesian neural network with noise in every layer.
 
@@ -175,7 +184,8 @@ class BDeepNoiseClassifier(
         settings.one_of("link", self.link, LINKS)
         plan = settings.plan(params, seed, len(x), outcome, len(self.classes_), self.link)
         kept = self._seen_as(labels[:, None] if ordered else labels)
-        self._begin(plan, self.units_.x.apply(x), _values(labels, outcomes), kept)
+        self._take_rows(plan, self.units_.x.apply(x), _values(labels, outcomes), kept)
+        self._run(plan)
         self.seed_ = seed
         return self
 
@@ -209,7 +219,7 @@ class BDeepNoiseClassifier(
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each class, in the order of ``classes_``; (N, C)."""
-        densities = self._draw_densities_at(self._rows(X))
+        densities = self.draw_densities_at(self.encoded_rows(X))
         found = [densities.average(p) for _, p in self._probabilities(densities)]
         return np.clip(np.concatenate(found), 0.0, 1.0)
 
@@ -233,13 +243,13 @@ class BDeepNoiseClassifier(
             Mean over the draws, lower and upper end; (N, C) each.
         """
         check_level(level)
-        densities = self._draw_densities_at(self._rows(X))
+        densities = self.draw_densities_at(self.encoded_rows(X))
         parts = [band(densities, p, level) for _, p in self._probabilities(densities)]
         return joined(parts, outcomes=2)
 
     def uncertainty(self, X: Any) -> ClassUncertainty:
         """Split the entropy of the predicted class into noise and what more data could tell."""
-        densities = self._draw_densities_at(self._rows(X))
+        densities = self.draw_densities_at(self.encoded_rows(X))
         return uncertainty(densities, (p for _, p in self._probabilities(densities)))
 
     def score_report(self, X: Any, y: ArrayLike) -> dict[str, float]:
@@ -264,15 +274,51 @@ class BDeepNoiseClassifier(
             raise ValueError(f"y holds {unknown[0]!r}, a class that was not there when fitting")
         return np.array([place[value] for value in labels])
 
-    def _header(self) -> dict[str, Any]:
+    def _functionals(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        densities = self.draw_densities_at(self.rows_.x[rows])
+        found = np.concatenate([p for _, p in self._probabilities(densities)])
+        names, chains = [str(name) for name in self.classes_], len(self.chain_weights_)
+        return class_functionals(found, self._labels()[rows], names, chains, rows.tolist())
+
+    def _log_likelihood(self) -> np.ndarray:
+        labels, densities = self._labels(), self.draw_densities_at(self.rows_.x)
+        blocks = self._probabilities(densities)
+        found = np.concatenate([log_seen(p, labels[rows]) for rows, p in blocks])
+        return found.T.reshape(len(self.chain_weights_), -1, len(labels))
+
+    def _observed(self) -> np.ndarray:
+        return self.classes_[self._labels()].astype(str)
+
+    def _named(self) -> dict[str, Sequence[str]]:
+        choices = self.posterior_.plan.outcome == "choice"
+        names = {"outcomes": [str(name) for name in self.classes_]} if choices else {}
+        return super()._named() | names
+
+    def _beside(self) -> Mapping[str, np.ndarray]:
+        cuts = self.posterior_.run.beside.cuts
+        return {} if cuts is None else {"cuts": cuts}
+
+    def _labels(self) -> np.ndarray:
+        """Classes of the training rows as numbers; (N,)."""
+        return np.ravel(jax.tree.leaves(self.rows_.seen)[0])
+
+    def _cuts(self) -> np.ndarray | None:
+        cuts = self.posterior_.run.beside.cuts
+        return None if cuts is None else np.asarray(cuts, float).reshape(-1, cuts.shape[-1])
+
+    def _probabilities(self, densities: DrawDensities) -> Iterator[tuple[slice, np.ndarray]]:
+        """P(class | x, Θ) for blocks of rows, (B, M, C)."""
+        return class_probabilities(densities, self._cuts(), self.link)
+
+    def header(self) -> dict[str, Any]:
         return {"classes": self.classes_.tolist(), "classes_dtype": self.classes_.dtype.str}
 
-    def _restore(self, header: dict[str, Any]) -> None:
+    def restore(self, header: dict[str, Any]) -> None:
         kind = header["classes_dtype"]
         if np.dtype(kind).kind == "O":
             kind = object
         self.classes_ = np.array(header["classes"], dtype=kind)
-        self._seen = self._seen_as(jax.tree.leaves(self._seen)[0])
+        self.rows_ = replace(self.rows_, seen=self._seen_as(jax.tree.leaves(self.rows_.seen)[0]))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -10,6 +10,7 @@ from ..inference import arviz, notebook
 from ..inference.diagnostics import Diagnostics, diagnose
 from ..inference.posterior import Posterior
 from .encode import TableEncoder
+from .rows import TrainingRows
 from .units import Units
 
 DIAGNOSED_ROWS = 50
@@ -22,8 +23,8 @@ class ChainInsights:
     units_: Units
     posterior_: Posterior
     chain_weights_: np.ndarray
-    _y: np.ndarray
-    _in_units: Callable[[], Posterior]
+    rows_: TrainingRows
+    posterior_in_units: Callable[[], Posterior]
     _diagnostics: Diagnostics | None
 
     def _functionals(self, rows: np.ndarray) -> dict[str, np.ndarray]:
@@ -65,7 +66,7 @@ class ChainInsights:
         return self._functionals(self._spread_rows() if rows is None else np.asarray(rows))
 
     def _spread_rows(self) -> np.ndarray:
-        total = len(self._y)
+        total = len(self.rows_)
         return np.unique(np.linspace(0, total - 1, min(total, DIAGNOSED_ROWS)).astype(int))
 
     @property
@@ -103,7 +104,7 @@ class ChainInsights:
         """Return draws, log likelihood and observed y as ArviZ's own type; needs ArviZ."""
         check_is_fitted(self)
         said = self._log_likelihood(), self._observed(), self._named(), self._beside()
-        return arviz.to_arviz(self._in_units(), *said)
+        return arviz.to_arviz(self.posterior_in_units(), *said)
 
     def _html_repr(self) -> str:
         """scikit-learn's own picture of an estimator, and below it what was fitted."""
@@ -114,7 +115,7 @@ class ChainInsights:
         found = self._diagnostics
         draws = self.posterior_.run.n_draws
         pairs = {
-            "fitted on": f"{len(self._y):,} rows, {len(self.encoder_.columns)} columns",
+            "fitted on": f"{len(self.rows_):,} rows, {len(self.encoder_.columns)} columns",
             "posterior": f"{len(self.chain_weights_)} chains, {draws} draws each",
             "seed": self.posterior_.plan.seed,
             "chains": "not judged yet; see .diagnostics_" if found is None else found.verdict,

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..prediction.levels import Category
+from ..prediction.influence import Category
 
 # A mixture of so many components, smoothed within the tolerance of ``density.smooth``, has no
 # wiggle that can be seen.
@@ -30,7 +30,7 @@ def categories(model: Any) -> list[Category]:
         places = np.arange(first, first := first + len(column.encoded_names))
         if column.levels is not None:
             inputs = (np.eye(len(places)) - mean[places]) / scale[places]
-            seen = np.nanmean(np.asarray(model._x[:, places], float), axis=0)
+            seen = np.nanmean(np.asarray(model.rows_.x[:, places], float), axis=0)
             shares = seen * scale[places] + mean[places]
             shares /= shares.sum()
             found.append(Category(column.name, column.levels, places, inputs, shares))

@@ -84,7 +84,7 @@ def effects(model: Any, X: Any, level: float = 0.9) -> tuple[Effect, ...]:
         moved = np.repeat(encoded[None], len(values), axis=0)
         moved[:, :, j : j + width] = settings[:, None]
         x = model.units_.x.apply(moved.reshape(-1, encoded.shape[1]))
-        densities = thinned(model._draw_densities_at(model._network_rows(x)), DRAWS)
+        densities = thinned(model.draw_densities_at(model.network_rows(x)), DRAWS)
         densities.refuse_gaps("an effect")
         found.append(Effect(column.name, values, _curve(densities, model.paths, len(X), level)))
         j += width
@@ -95,7 +95,7 @@ def _settings(model: Any, column: Any, j: int) -> tuple[tuple, np.ndarray]:
     """Values of a column, and what each is encoded as; (values, width)."""
     if column.levels is not None:
         return column.levels, np.eye(len(column.levels))
-    seen = model._x[:, j].astype(float) * model.units_.x.scale[j] + model.units_.x.mean[j]
+    seen = model.rows_.x[:, j].astype(float) * model.units_.x.scale[j] + model.units_.x.mean[j]
     different = np.unique(seen[~np.isnan(seen)])
     if len(different) > FEW_VALUES:
         low, high = np.nanquantile(seen, RANGE)

@@ -1,6 +1,5 @@
 """Estimator ⇄ model folder.  Loading runs no code from the folder and makes known classes only."""
 
-from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from ..inference.arrays_folder import StoredArrays
 from ..inference.model_folder import read_header
 from ..inference.storage import Stored
 from ..model.activation import piecewise_linear
-from ..model.outcome import Choice, Levels, Window
 from .checkpoint import estimator_header
 from .encode import TableEncoder
 from .units import Units
@@ -45,26 +43,7 @@ def save(estimator: Any, path: Path | str) -> None:
     """
     check_is_fitted(estimator)
     header = estimator_header(estimator, estimator.seed_)
-    storage.write(path, estimator.posterior_, header, {"rows": row_arrays(estimator)})
-
-
-def row_arrays(estimator: Any) -> dict[str, np.ndarray]:
-    """The training rows by name: x, y, and what was seen of y where it was not y itself."""
-    rows = {"x": estimator._x, "y": estimator._y}
-    if estimator._seen is not estimator._y:
-        rows |= {name: np.asarray(a) for name, a in vars(estimator._seen).items()}
-    if estimator._folds is not None:
-        rows |= estimator._folds.arrays()
-    return rows
-
-
-def seen_in(rows: dict[str, np.ndarray]) -> Any:
-    """What was seen of y, from the arrays of :func:`row_arrays`."""
-    for kind in (Window, Levels, Choice):
-        names = [part.name for part in fields(kind)]
-        if set(names) <= set(rows):
-            return kind(*(rows[name] for name in names))
-    return rows["y"]
+    storage.write(path, estimator.posterior_, header, {"rows": estimator.stored_rows()})
 
 
 def save_arrays(estimator: Any, path: Path | str) -> None:
@@ -118,13 +97,7 @@ def load(path: Path | str, lazy: bool = False) -> Any:
 def _restored(stored: Stored) -> Any:
     header, posterior = stored.header, stored.posterior
     made = _made(header, ESTIMATORS)
-    made.chain_weights_ = np.array(header["chain_weights"], dtype=float)
-    rows = stored.extra["rows"]
-    made._x, made._y, made._seen, made._laws = rows["x"], rows["y"], seen_in(rows), None
-    made._restore(header)
-    made.posterior_ = posterior
-    made._diagnostics = None
-    made._recall(rows)
+    made.restore_chains(header, posterior, stored.extra["rows"])
     _check(made)
     made.seed_ = posterior.plan.seed
     return made
@@ -133,7 +106,7 @@ def _restored(stored: Stored) -> Any:
 def _trained(stored: StoredArrays) -> Any:
     made = _made(stored.header, NETWORKS)
     made.weights_, made.seed_ = stored.arrays, int(stored.header["seed"])
-    made._restore(stored.header)
+    made.restore(stored.header)
     if not all(np.isfinite(values).all() for values in made.weights_.values()):
         raise ValueError("its weights are not finite")
     if len(made.encoder_.columns) != made.n_features_in_:
@@ -144,9 +117,9 @@ def _trained(stored: StoredArrays) -> Any:
 
 def _check_prediction(made: Any) -> None:
     """Weights, settings and units fit together: a row can be predicted."""
-    made._check_settings()
+    made.check_settings()
     row = np.zeros((1, len(made.encoder_.feature_names)))
-    if not np.isfinite(made._row_mean(made.units_.x.apply(row))).all():
+    if not np.isfinite(made.row_mean(made.units_.x.apply(row))).all():
         raise ValueError("its weights do not give a prediction")
 
 
@@ -180,7 +153,7 @@ def _check(made: Any) -> None:
     plan, theta = made.posterior_.plan, made.posterior_.start.theta
     inputs, outcomes = theta.beta[0].shape[-1], theta.gamma[-1].shape[-1]
     units = made.units_
-    x, y, weights = made._x, made._y, made.chain_weights_
+    x, y, weights = made.rows_.x, made.rows_.y, made.chain_weights_
     fits = {
         "rows": x.shape == (len(y), inputs) and y.shape == (len(x), outcomes),
         "dtype": x.dtype == y.dtype == plan.dtype,

@@ -18,8 +18,7 @@ from ..inference.posterior import Plan, Posterior
 from ..inference.stacking import stacked_weights
 from ..model.outcome import Window
 from ..prediction import conformal, metrics
-from ..prediction.density.guard import guarded
-from ..prediction.density.interleaved import interleaved
+from ..prediction.density.derived import guarded, interleaved
 from ..prediction.density.mixture import PredictiveMixture
 from ..prediction.density.support import Support
 from ..prediction.density.supported import Density
@@ -48,16 +47,16 @@ class CrossFitted:
     support_: Support
     units_: Units
     posterior_: Posterior
-    _folds: Folds | None
+    folds_: Folds | None
     _given: tuple[np.ndarray, Any]
     _features: Callable[[Any], np.ndarray]
     _guard_variance: Callable[[np.ndarray], np.ndarray]
     _latent: Callable[[np.ndarray, Any], Any]
     _learnt_units: Callable[..., Units]
-    _log_exposure: Callable[[np.ndarray], np.ndarray | None]
-    _network_rows: Callable[[np.ndarray], np.ndarray]
-    _prediction_key: Callable[[], jax.Array]
-    _as_outcomes: Callable[[PredictiveMixture, np.ndarray], Density]
+    exposure_offset: Callable[[np.ndarray], np.ndarray | None]
+    network_rows: Callable[[np.ndarray], np.ndarray]
+    prediction_key: Callable[[], jax.Array]
+    as_outcomes: Callable[[PredictiveMixture, np.ndarray], Density]
     _scores: Callable[[Density, Any], dict[str, float]]
 
     def held_out_density(self) -> Density:
@@ -84,7 +83,7 @@ class CrossFitted:
         """
         folds = self._cross_fitted("held_out_density")
         rows = self.units_.x.apply(folds.x)
-        return self._as_outcomes(self._held_out_latent(folds), rows)
+        return self.as_outcomes(self._held_out_latent(folds), rows)
 
     def held_out_report(self) -> dict[str, float]:
         """Judge the predictive densities on the training rows, each by chains that did not see it.
@@ -207,7 +206,7 @@ class CrossFitted:
 
     def _as_intervals(self, z: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Intervals (N, 2, Q) on the network's scale, in the user's units."""
-        offset = self._log_exposure(self.units_.x.apply(x))
+        offset = self.exposure_offset(self.units_.x.apply(x))
         moved = z if offset is None else z + offset[:, None, None]
         ends = moved if self.support_.is_real else self.support_.value(moved)
         if self.support_.discrete:
@@ -234,14 +233,14 @@ class CrossFitted:
 
     def _cross_fitted(self, what: str) -> Folds:
         check_is_fitted(self)  # type: ignore[arg-type]
-        if self._folds is None:
+        if self.folds_ is None:
             raise ValueError(f"{what} needs cross-fitted chains; fit with cross_fit=2 or more")
-        return self._folds
+        return self.folds_
 
     def _own_folds(self) -> Folds:
         """The folds, also of chains that still run."""
-        assert self._folds is not None
-        return self._folds
+        assert self.folds_ is not None
+        return self.folds_
 
     def _held_out_latent(self, folds: Folds) -> PredictiveMixture:
         """Densities of the training rows on the network's scale, exposures aside."""
@@ -257,8 +256,8 @@ class CrossFitted:
         folds, posterior = self._own_folds(), self.posterior_
         units = folds.units[fold]
         draws = jax.tree.map(lambda a: a[chains].reshape(-1, *a.shape[2:]), posterior.draws)
-        rows = self._network_rows(units.x.apply(x))
-        density = predictive(self._prediction_key(), draws, rows, posterior.plan.h, self.paths)
+        rows = self.network_rows(units.x.apply(x))
+        density = predictive(self.prediction_key(), draws, rows, posterior.plan.h, self.paths)
         share = self.guard if guard else 0.0
         return units.y.restore(guarded(density, share, self._guard_variance(folds.outcomes(fold))))
 
@@ -277,12 +276,12 @@ class CrossFitted:
 
     def _make_folds(self, plan: Plan) -> None:
         """Folds of the rows that were given, if the plan has any."""
-        self._folds = None
+        self.folds_ = None
         if plan.folds:
             x, y = self._given
             z = self._latent(x, y)
             learn = partial(self._learnt_units, units=self.standardize)
-            self._folds = Folds.drawn(x, y, z, plan, learn)
+            self.folds_ = Folds.drawn(x, y, z, plan, learn)
 
     def _recall(self, rows: dict[str, np.ndarray]) -> None:
         """Folds of a model that was loaded."""

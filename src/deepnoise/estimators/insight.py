@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from ..model.outcome import Window
 from ..prediction import credible
-from ..prediction.centiles import Centiles, centiles_of
+from ..prediction.credible import Centiles, centiles_of
 from ..prediction.decompose import VarianceParts, decompose
 from ..prediction.density.mixture import PredictiveMixture
 from ..prediction.density.support import Support
@@ -36,11 +36,11 @@ class PosteriorInsights(ChainInsights):
     guard: float
     support_: Support
     units_: Units
-    _as_outcomes: Callable[[PredictiveMixture, np.ndarray], Density]
-    _rows: Callable[[Any], np.ndarray]
-    _posterior_density: Callable[[np.ndarray], PredictiveMixture]
+    as_outcomes: Callable[[PredictiveMixture, np.ndarray], Density]
+    encoded_rows: Callable[[Any], np.ndarray]
+    posterior_density: Callable[[np.ndarray], PredictiveMixture]
 
-    def _draw_densities(self, X: Any) -> DrawDensities:
+    def draw_densities(self, X: Any) -> DrawDensities:
         """The law of every draw at the rows of X."""
         raise NotImplementedError
 
@@ -50,8 +50,8 @@ class PosteriorInsights(ChainInsights):
 
     def _without_guard(self, X: Any) -> Density:
         """The posterior predictive alone, in the user's units."""
-        rows = self._rows(X)
-        return self._as_outcomes(self.units_.y.restore(self._posterior_density(rows)), rows)
+        rows = self.encoded_rows(X)
+        return self.as_outcomes(self.units_.y.restore(self.posterior_density(rows)), rows)
 
     def predict_above(self, X: Any, c: ArrayLike, level: float = 0.95) -> np.ndarray:
         """Return P(y >= c | x) of each row, with a credible interval.
@@ -80,7 +80,7 @@ class PosteriorInsights(ChainInsights):
         >>> bool(low <= p <= high)
         True
         """
-        densities, density = self._draw_densities(X), self.predict_density(X)
+        densities, density = self.draw_densities(X), self.predict_density(X)
         cut = np.clip(self.support_.least(c), -FAR, FAR)
         if densities.n_outcomes == 1 and np.ndim(c) == 2 and np.shape(c)[0] == 1:
             found = credible.above_each(densities, np.ravel(cut), level)
@@ -164,7 +164,7 @@ class PosteriorInsights(ChainInsights):
         >>> bands.pdf.lower.shape
         (2, 3)
         """
-        densities = self._draw_densities(X)
+        densities = self.draw_densities(X)
         return credible.bands(densities, grid, level, probabilities, widen, self.support_)
 
     def influence(self, X: Any, level: float = 0.95) -> Influence:
@@ -193,7 +193,7 @@ class PosteriorInsights(ChainInsights):
         >>> model.fit(X, X[:, 0] ** 2).influence(X).columns
         ('x0',)
         """
-        densities = self._draw_densities(X)
+        densities = self.draw_densities(X)
         names, inputs = self.encoder_.feature_names, self.units_.x
         scored = [score.column for score in inputs.scores]
         slopes, scale = inputs.slopes(densities.x), np.array(inputs.scale)
@@ -222,7 +222,7 @@ class PosteriorInsights(ChainInsights):
         >>> (parts.epistemic + parts.aleatoric).shape
         (2,)
         """
-        densities = self._draw_densities(X)
+        densities = self.draw_densities(X)
         # Its noise differs from draw to draw: few paths of each are enough.
         return decompose(replace(densities, paths=self.paths))
 
@@ -240,7 +240,7 @@ class PosteriorInsights(ChainInsights):
         -------
         EntropyParts
         """
-        densities = thinned(self._draw_densities(X), ENTROPY_DRAWS)
+        densities = thinned(self.draw_densities(X), ENTROPY_DRAWS)
         whole = self._without_guard(X)
         mixture = whole.latent if isinstance(whole, SupportedDensity) else whole
         return entropy_parts(mixture, replace(densities, paths=ENTROPY_PATHS))

@@ -206,3 +206,23 @@ def exact_rows(y: np.ndarray | Window) -> np.ndarray:
     if isinstance(y, Window):
         return (y.lower == y.upper).all(axis=1)
     return np.ones(len(y), bool)
+
+
+def seen_or_missing(y: np.ndarray | Window) -> np.ndarray:
+    """Outcomes (N, Q), NaN where missing; what was seen through a window only is an error."""
+    if not isinstance(y, Window):
+        return y
+    missing = np.isneginf(y.lower) & np.isposinf(y.upper)
+    if not (missing | (y.lower == y.upper)).all():
+        raise ValueError(
+            "y: select_outcomes needs exact or missing values, not censored or rounded ones"
+        )
+    return np.where(missing, np.nan, y.lower)
+
+
+def outcome_names(y: Any, outcomes: int) -> tuple[str, ...]:
+    """Names of the columns of a frame or series, otherwise y0, y1, ..."""
+    given = getattr(y, "columns", [getattr(y, "name", None)])
+    if len(given) == outcomes and all(isinstance(name, str) and name for name in given):
+        return tuple(given)
+    return tuple(f"y{q}" for q in range(outcomes))

@@ -1,9 +1,14 @@
-"""Scores of densities for scikit-learn's model selection: ``scoring=deepnoise.scorer("nll")``."""
+"""Densities judged on rows of other folds: ``scorer`` for scikit-learn, and losses by outcome."""
 
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+
 from ..prediction import metrics
+from ..prediction.selection import LOSSES, Losses
 from .outcomes import exact_rows, representative
 from .settings import one_of
 
@@ -25,7 +30,7 @@ class Scorer:
             raise ValueError(
                 f"scorer('{self.name}') needs a regressor; for classes use scorer('nll')"
             )
-        seen = model._outcomes(y)
+        seen = model.check_outcomes(y)
         if not exact_rows(seen).all():
             raise ValueError(
                 f"scorer('{self.name}') needs exact values of y; for windows use scorer('nll')"
@@ -74,7 +79,7 @@ def scorer(name: str, level: float = 0.95) -> Scorer:
 def _nll(model: Any, X: Any, y: Any) -> float:
     if hasattr(model, "classes_") or hasattr(model, "predict_survival"):
         return float(model.score_report(X, y)["nll"])
-    return metrics.nll_seen(model.predict_density(X), model._outcomes(y))
+    return metrics.nll_seen(model.predict_density(X), model.check_outcomes(y))
 
 
 def _unwrapped(estimator: Any, X: Any) -> tuple[Any, Any]:
@@ -87,3 +92,23 @@ def _unwrapped(estimator: Any, X: Any) -> tuple[Any, Any]:
             estimator = estimator[-1]
         else:
             return estimator, X
+
+
+def held_out_losses(
+    estimator: Any, X: Any, y: np.ndarray, folds: int, loss: str, seed: int
+) -> Losses:
+    """Losses with and without inputs, (N, Q) each; every fold is judged by a fit of the others.
+
+    y (N, Q) and the losses are NaN where an outcome is missing.
+    """
+    from sklearn.model_selection import KFold  # half a second that a fit does not need
+
+    blank = clone(estimator)
+    if "checkpoint" in blank.get_params():
+        blank.set_params(checkpoint=None)  # its folder holds one fit, and there are many here
+    with_inputs, without = np.empty(y.shape), np.empty(y.shape)
+    for seen, held in KFold(folds, shuffle=True, random_state=seed).split(y):
+        model = clone(blank).fit(_safe_indexing(X, seen), y[seen])
+        density = model.predict_density(_safe_indexing(X, held))
+        with_inputs[held], without[held] = LOSSES[loss](density, y[held], y[seen])
+    return with_inputs, without

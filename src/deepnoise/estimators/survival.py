@@ -7,10 +7,9 @@ from numpy.typing import ArrayLike
 
 from ..model.outcome import Window
 from ..prediction import metrics
-from ..prediction.centiles import Centiles
-from ..prediction.concordance import concordance
-from ..prediction.credible import Band, above_each
+from ..prediction.credible import Band, Centiles, above_each
 from ..prediction.density.supported import Density
+from ..prediction.metrics import concordance
 from .base import coverage_report
 from .bdeepnoise import BDeepNoiseRegressor
 from .outcomes import survival
@@ -36,8 +35,8 @@ class BDeepNoiseSurvival(BDeepNoiseRegressor):
     (2, 2)
     """
 
-    def _check_settings(self) -> None:
-        super()._check_settings()
+    def check_settings(self) -> None:
+        super().check_settings()
         given = {name: getattr(self, name) for name in ("support", "point_mass", "exposure")}
         for name, value in given.items():
             if value is not None:
@@ -46,7 +45,7 @@ class BDeepNoiseSurvival(BDeepNoiseRegressor):
                     f"got {value!r}"
                 )
 
-    def _outcomes(self, y: Any) -> Any:
+    def check_outcomes(self, y: Any) -> Any:
         window = y if isinstance(y, Window) else survival(y)
         if not (window.lower > 0).all():
             row = int(np.argmin(window.lower))
@@ -55,7 +54,7 @@ class BDeepNoiseSurvival(BDeepNoiseRegressor):
             )
         if (window.lower < window.upper).all():
             raise ValueError("y: event is never True; at least one time must end in an event")
-        return super()._outcomes(Window(np.log(window.lower), np.log(window.upper)))
+        return super().check_outcomes(Window(np.log(window.lower), np.log(window.upper)))
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the median time of each row, (N,).
@@ -93,7 +92,7 @@ class BDeepNoiseSurvival(BDeepNoiseRegressor):
         Band
             Mean over the draws, lower and upper end; (N, T) each.
         """
-        return above_each(self._draw_densities(X), _log_times(times), level)
+        return above_each(self.draw_densities(X), _log_times(times), level)
 
     def centiles(self, X: Any, y: Any, level: float = 0.95) -> Centiles:
         """Place observed times among those expected at the same x.
@@ -119,7 +118,7 @@ class BDeepNoiseSurvival(BDeepNoiseRegressor):
         times = None if isinstance(y, tuple | Window) else np.asarray(y)
         if times is not None and times.ndim == 1 and times.dtype.kind in "iuf":
             return super().centiles(X, _log_times(times), level)
-        window = self._outcomes(y)
+        window = self.check_outcomes(y)
         censored = np.flatnonzero((window.lower < window.upper)[:, 0])
         if censored.size:
             raise ValueError(
@@ -136,7 +135,7 @@ class BDeepNoiseSurvival(BDeepNoiseRegressor):
         X : table (N, P)
         y : (time, event), as in ``fit``
         """
-        return self._concordance(self.predict_density(X), self._outcomes(y))
+        return self._concordance(self.predict_density(X), self.check_outcomes(y))
 
     def _concordance(self, density: Density, window: Window) -> float:
         medians, seen = density.quantile(0.5), window.lower == window.upper
@@ -161,7 +160,7 @@ class BDeepNoiseSurvival(BDeepNoiseRegressor):
             P(time > t) where they are censored; and coverage_50, coverage_80, coverage_90 and
             coverage_95.
         """
-        return self._scores(self.predict_density(X), self._outcomes(y))
+        return self._scores(self.predict_density(X), self.check_outcomes(y))
 
     def _scores(self, density: Density, seen: Any) -> dict[str, float]:
         window = seen

@@ -22,11 +22,11 @@ class TableInputs:
         """Whether rows may hold NaN."""
         return self._missing == "nan"
 
-    def _header(self) -> dict[str, Any]:
+    def header(self) -> dict[str, Any]:
         """What a model folder must say of this kind of estimator beyond the usual."""
         return {}
 
-    def _restore(self, header: dict[str, Any]) -> None:
+    def restore(self, header: dict[str, Any]) -> None:
         """Take back what ``_header`` said."""
 
     def _learn_inputs(self, X: Any) -> tuple[TableEncoder, np.ndarray]:
@@ -53,7 +53,7 @@ class TableInputs:
             x, dtype=np.float64, estimator=self, input_name="X", ensure_all_finite=finite
         )
 
-    def _rows(self, X: Any) -> np.ndarray:
+    def encoded_rows(self, X: Any) -> np.ndarray:
         """Standardised rows of a table at prediction."""
         features = self._features(X)
         return self.units_.x.apply(features)
@@ -67,7 +67,7 @@ class TableInputs:
 
 def whole_rows(model: Any, X: Any) -> np.ndarray:
     """Places of rows in which nothing that the model needs is missing."""
-    return np.flatnonzero(~np.isnan(model._rows(X)).any(axis=1))
+    return np.flatnonzero(~np.isnan(model.encoded_rows(X)).any(axis=1))
 
 
 def take(X: Any, rows: np.ndarray) -> Any:

@@ -60,6 +60,10 @@ class Standardizer:
         with np.errstate(over="ignore"):
             return np.clip((values / 2 - mean / 2) / (scale / 2), -FAR, FAR)
 
+    def undo(self, values: Any) -> np.ndarray:
+        """Standardised values in the user's units, in float64."""
+        return np.asarray(values, float) * self.scale + self.mean
+
     def restore(self, density: PredictiveMixture) -> PredictiveMixture:
         """A density of standardised values, in the user's units."""
         return density.affine(self.scale, self.mean)

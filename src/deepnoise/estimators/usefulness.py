@@ -63,30 +63,31 @@ def usefulness_of(model: Any, X: Any, y: Any) -> Usefulness:
     >>> found.no_input.rows
     40
     """
-    outcomes = model._outcomes(y)
+    outcomes = model.check_outcomes(y)
     return rivals_of(model, X, outcomes).judge(model.predict_density(X), outcomes)
 
 
 def rivals_of(model: Any, X: Any, outcomes: np.ndarray | Window) -> Rivals:
     """Both rivals at the rows of X; ``outcomes`` are those of X, as the model sees them."""
-    rows = model._rows(X)
+    rows = model.encoded_rows(X)
     x = _features(model, rows)
     known, seen = training_rows(model) if keeps_rows(model) else (x, outcomes)
     pair = one_density(seen, len(x)), straight_line(known, seen, x)
-    no_input, line = (model._as_outcomes(density, rows) for density in pair)
+    no_input, line = (model.as_outcomes(density, rows) for density in pair)
     return Rivals(no_input, line, seen)
 
 
 def keeps_rows(model: Any) -> bool:
     """Whether a model still has the rows that it learnt from."""
-    return hasattr(model, "_seen")
+    return hasattr(model, "rows_")
 
 
 def training_rows(model: Any) -> tuple[np.ndarray, np.ndarray | Window]:
     """Standardised features and outcomes, in the user's units, of at most 20,000 training rows."""
-    rows = np.linspace(0, len(model._x) - 1, min(len(model._x), MOST_ROWS)).astype(int)
-    outcomes = jax.tree.map(model._restored, taken(model._seen, rows))
-    return _features(model, model._x[rows].astype(float)), outcomes
+    total = len(model.rows_)
+    rows = np.linspace(0, total - 1, min(total, MOST_ROWS)).astype(int)
+    outcomes = jax.tree.map(model.units_.y.undo, taken(model.rows_.seen, rows))
+    return _features(model, model.rows_.x[rows].astype(float)), outcomes
 
 
 def _features(model: Any, x: np.ndarray) -> np.ndarray:

@@ -1,6 +1,5 @@
 """Answers fast enough to follow a slider: a thinned posterior, one compiled program, two rows."""
 
-import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,7 +8,6 @@ import numpy as np
 from scipy.special import ndtr
 
 from ..prediction.density.mixture import PredictiveMixture
-from ..prediction.density.stretch import stretched
 from ..prediction.density.sums import padded
 from ..prediction.density.supported import SupportedDensity, point_masses
 from ..prediction.per_draw import DrawDensities, as_float64
@@ -55,8 +53,8 @@ class Engine:
                     "paths of each, to answer at once; deepnoise predict uses all of them."
                 )
             # What does not depend on the row is computed once.
-            densities = replace(self.model._draw_densities(X[:1]), paths=PATHS)
-            densities = replace(densities, inputs=self.model._all_input_laws())
+            densities = replace(self.model.draw_densities(X[:1]), paths=PATHS)
+            densities = replace(densities, inputs=self.model.input_laws())
             self.sds = np.sqrt(densities.covs()[:, 0, 0])
             with jax.enable_x64(True):
                 self.densities = replace(densities, draws=as_float64(densities.draws))
@@ -66,9 +64,8 @@ class Engine:
         """``encoded`` has one row a scenario, as of the model's encoder."""
         x = self.model.units_.x.apply(encoded)
         if not hasattr(self.model, "posterior_"):
-            density = self.model.units_.y.restore(self.model._density(x))
-            return plain_answer(stretched(density, self.model.stretch_), self.outcome, c)
-        rows, offset = self.model._network_rows(x), self.model._log_exposure(x)
+            return plain_answer(self.model.network_density(x), self.outcome, c)
+        rows, offset = self.model.network_rows(x), self.model.exposure_offset(x)
         densities = replace(self.densities, x=rows)
         if offset is not None:
             densities = replace(
@@ -83,11 +80,9 @@ def thinned(model: Any) -> tuple[Any, int, int]:
     step = max(-(-run.n_draws * len(model.chain_weights_) // DRAWS), 1)
     draws, beside = jax.tree.map(lambda a: np.asarray(a[:, ::step], float), (run.draws, run.beside))
     kept = draws.gamma[0].shape[1]
-    view = copy.copy(model)
-    view.posterior_ = replace(model.posterior_, run=replace(run, draws=draws, beside=beside))
-    view._laws = None
+    few = replace(model.posterior_, run=replace(run, draws=draws, beside=beside))
     chains = len(model.chain_weights_)
-    return view, kept * chains, run.n_draws * chains
+    return model.with_posterior(few), kept * chains, run.n_draws * chains
 
 
 def draw_answer(densities: DrawDensities, sds: np.ndarray, outcome: Outcome, c: float) -> Answer:

@@ -64,7 +64,7 @@ def outcome_of(model: Any, X: Any) -> Outcome:
     ends = density.quantile([0.005, 0.995])
     low, high = float(ends[:, 0].min()), float(ends[:, 1].max())
     if isinstance(model, BDeepNoiseSurvival):
-        longest = float(np.exp(model._restored(model._y).max()))
+        longest = float(np.exp(model.units_.y.undo(model.rows_.y).max()))
         times = np.linspace(0, min(np.exp(high), 1.05 * longest), POINTS + 1)[1:]
         return Outcome(times, TIMES, time=True)
     margin, support = 0.08 * (high - low), getattr(model, "support_", REAL)

@@ -96,7 +96,8 @@ def make_table(model: Any, X: Any) -> Table:
 
     Rows that the model cannot take are an error here, rather than when they are picked.
     """
-    given, trained = model.encoder_.encode(X, model._missing), _training_rows(model)
+    gaps = "nan" if model.accepts_missing_ else "error"
+    given, trained = model.encoder_.encode(X, gaps), _training_rows(model)
     found, j = [], 0
     for column in model.encoder_.columns:
         found.append(_control(column, _finite(given[:, j]), _finite(trained[:, j])))
@@ -107,9 +108,9 @@ def make_table(model: Any, X: Any) -> Table:
 def _training_rows(model: Any) -> np.ndarray:
     """Ranges need only these: the least and the largest values; none where they are not kept."""
     units = model.units_.x
-    if not hasattr(model, "_x"):
+    if not hasattr(model, "rows_"):
         return np.empty((0, len(units.scale)))
-    kept = np.asarray(model._x[:, : len(units.scale)], float)
+    kept = np.asarray(model.rows_.x[:, : len(units.scale)], float)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         ends = np.stack([np.nanmin(kept, axis=0), np.nanmax(kept, axis=0)])

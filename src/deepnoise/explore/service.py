@@ -1,18 +1,22 @@
-"""What the page asks, and what it is answered: text and JSON, without a server around it."""
+"""What the page asks, and what it is answered: text, JSON and CSV, without a server around it."""
 
+import csv
+import io
 import json
 import math
+from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
-from .engine import Engine
+from .engine import Answer, Engine
 from .page import page
 from .picture import NAMES, facts, picture
-from .scenario import Value, make_table
-from .sheet import sheet
+from .scenario import Table, Value, make_table
 
 HTML, CSS, SCRIPT = "text/html", "text/css", "text/javascript"
 JSON, CSV = "application/json", "text/csv"
+MOMENTS = ("mean", "sd")
+COLUMNS = ("q05", "q50", "q95", "c", "p_above_c", "p_above_c_low", "p_above_c_high")
 
 
 class Service:
@@ -82,3 +86,20 @@ def finite(question: dict[str, Any], name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise ValueError(f"{name} must be a number")
     return value
+
+
+def sheet(
+    table: Table, scenarios: Sequence[Sequence[Value]], answer: Answer, c: float, draws: int
+) -> str:
+    """The page as CSV: a line a scenario, its features, what was predicted, from how many draws."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    names = [control.name for control in table.controls]
+    moments = () if answer.moments is None else MOMENTS
+    writer.writerow(["scenario", *names, *moments, *COLUMNS, "draws"])
+    for s, (name, scenario) in enumerate(zip(NAMES, scenarios, strict=True)):
+        features = ["" if value is None else value for value in scenario]
+        centre = () if answer.moments is None else answer.moments[s]
+        found = [*centre, *answer.quantiles[s], c, *answer.above[s]]
+        writer.writerow([name, *features, *(f"{value:.6g}" for value in found), draws])
+    return text.getvalue()

@@ -1,6 +1,6 @@
 """The densities of a network, written once for numpy, JAX and the ONNX graph.
 
-``xp`` is ``numpy``, ``jax.numpy`` or :class:`deepnoise.exports.onnx_graph.Ops`.
+``xp`` is ``numpy``, ``jax.numpy`` or :class:`deepnoise.exports.onnx_file.Ops`.
 """
 
 from typing import Any, NamedTuple

@@ -22,8 +22,7 @@ except ModuleNotFoundError as error:
 
 from ..estimators.settings import one_of
 from ..inference.runtime import numerics
-from .agreement import check_agreement
-from .contents import DTYPES, header, output_shapes, write_whole
+from .contents import DTYPES, check_agreement, header, output_shapes, write_whole
 from .forward import Mixture, mixture
 from .network import Network, network_of
 

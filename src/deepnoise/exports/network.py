@@ -72,9 +72,9 @@ class Network:
 def network_of(model: Any) -> Network:
     """The network of a fitted regressor or survival model; an error for what has none."""
     check_exportable(model)
-    draws = jax.tree.map(lambda a: np.asarray(a, float), model._in_units().flat())
+    draws = jax.tree.map(lambda a: np.asarray(a, float), model.posterior_in_units().flat())
     paths = model.paths if draws.L else 1
-    key, variance = model._prediction_key(), float(model._y.astype(float).var(axis=0)[0])
+    key, variance = model.prediction_key(), float(model.rows_.y.astype(float).var(axis=0)[0])
     with numerics():
         covs = np.asarray(jax.vmap(last_covariance)(draws))
     before, after = _noisy(key, draws, paths)
@@ -84,7 +84,7 @@ def network_of(model: Any) -> Network:
         weights=tuple(beta.swapaxes(1, 2)[:, None] for beta in draws.beta),
         before=before,
         after=after,
-        shares=np.repeat(model._draw_weights() / paths, paths),
+        shares=np.repeat(model.draw_weights() / paths, paths),
         sds=np.repeat(np.sqrt(covs[:, 0, 0]), paths),
         guard=(float(model.guard), variance**0.5) if model.guard and variance > 0 else None,
         stretch=float(model.stretch_),
@@ -113,7 +113,9 @@ def check_exportable(model: Any) -> None:
     if not run.n_draws:
         raise ValueError("model has no draws yet: resume it first")
     size = _bytes(
-        model.posterior_.plan.widths(model._x, model._y), len(model._draw_weights()), model.paths
+        model.posterior_.plan.widths(model.rows_.x, model.rows_.y),
+        len(model.draw_weights()),
+        model.paths,
     )
     if size > MOST_BYTES:
         raise ValueError(

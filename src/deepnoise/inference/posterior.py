@@ -1,5 +1,6 @@
 """From standardised rows to a posterior: prior, start, chains."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -16,7 +17,7 @@ from . import notebook, unseen, warmstart
 from .kernels import GibbsKernel, InterweavedKernel, tuned_again
 from .priors import PriorSpec, build_prior, first_scales, with_utility_noise
 from .runtime import numerics
-from .sampling import Run, chain_keys, sample
+from .sampling import SEGMENT, Run, advance, chain_keys, into_room, next_size, with_room
 from .sharding import ONE_DEVICE, Layout
 from .unseen import Data, chain_axes
 from .warmstart import WarmStart
@@ -240,15 +241,36 @@ def may_fill(plan: Plan, x: np.ndarray) -> bool:
 
 
 def draw_more(posterior: Posterior, data: Data, draws: int, on_segment) -> Posterior:
-    """The posterior with ``draws`` draws a chain."""
+    """The posterior once its warm-up is done and ``draws`` draws a chain are kept.
+
+    ``on_segment`` sees the posterior after every segment (progress, checkpoints).  Ctrl-C between
+    two segments ends the run early with everything drawn so far, if anything was kept.
+    """
     plan, run = posterior.plan, posterior.run
-    keys = run.layout.place_chains(chain_keys(plan.seed, plan.chains))
-
-    def report(run: Run) -> None:
-        if on_segment is not None:
-            on_segment(replace(posterior, run=run))
-
-    run = sample(plan.kernel(), keys, run, data, plan.before, draws, plan.thin, report)
+    kernel, thin, layout = plan.kernel(), plan.thin, run.layout
+    keys = layout.place_chains(chain_keys(plan.seed, plan.chains))
+    size, room = 1, None
+    try:
+        while run.t < plan.before or run.n_draws < draws:
+            warming = run.t < plan.before
+            # A number that is no multiple of thin overshoots by less than one draw's sweeps.
+            left = -(-(plan.before - run.t) // thin) if warming else draws - run.n_draws
+            count = int(layout.crew.agreed(min(size, left, SEGMENT)))
+            began = time.perf_counter()
+            now = keys, run.state, np.int64(run.t), np.int64(count), data
+            state, new = jax.block_until_ready(advance(kernel, thin, *now, layout.inside))
+            kept = run.draws, run.beside
+            if not warming:
+                room = room or with_room(run, new, draws)
+                kept = into_room(room, new, run.n_draws, count)
+            run = Run(state, run.t + count * thin, *kept, layout)
+            if on_segment is not None:
+                on_segment(replace(posterior, run=run))
+            size = next_size(size, count, time.perf_counter() - began)
+    except KeyboardInterrupt:
+        # Several processes cannot know that all were interrupted after the same segment.
+        if not run.n_draws or layout.crew.size > 1:
+            raise
     return replace(posterior, run=run)
 
 

@@ -3,7 +3,7 @@
 Given Theta, rows are independent; Theta given all rows needs sums over them only.  So one pass a
 sweep draws the latents of a block after the other and adds up what the variances and weights of
 the next need.  A row's random numbers depend on its place among all rows: the result is that of
-``sampling.sample`` but for the rounding of sums.
+``posterior.draw_more`` but for the rounding of sums.
 """
 
 import signal
@@ -153,7 +153,7 @@ class _Stream:
         return replace(run, state=replace(run.state, latents=self.files.maps()))
 
     def draw(self, posterior: Posterior, draws: int, on_segment) -> Posterior:
-        """Continue until ``draws`` draws are kept; as ``sampling.sample``, Ctrl-C included."""
+        """Continue until ``draws`` draws are kept; as ``posterior.draw_more``, Ctrl-C included."""
         plan, run = self.plan, posterior.run
         try:
             while run.t < plan.before or run.n_draws < draws:

@@ -1,5 +1,6 @@
-"""The predictive density over one feature, as a picture of p(y | x)."""
+"""The predictive density over one feature, as a picture of p(y | x), or several side by side."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from .style import (
     canvas,
     dot_size,
     legend_above,
+    new_figure,
     one_outcome,
     paper_style,
     region_name,
@@ -305,3 +307,47 @@ def _levels(density: Density, y: np.ndarray | None, points: int) -> np.ndarray:
         low, high = min(low, y.min()), max(high, y.max())
     margin = 0.04 * (high - low)
     return grid_between(density, low - margin, high + margin, points)
+
+
+@paper_style
+def density_panels(
+    x_grid: np.ndarray,
+    y_grid: np.ndarray,
+    heights: Sequence[Sequence[np.ndarray]],
+    row_names: Sequence[str],
+    column_names: Sequence[str],
+    dots: Sequence[tuple[np.ndarray, np.ndarray]] = (),
+) -> "Figure":
+    """p(y | x) of several methods on several sets, all on one scale of colours a column.
+
+    Parameters
+    ----------
+    x_grid : array (X,)
+    y_grid : array (Y,)
+    heights : rows of columns of arrays (X, Y)
+    dots : a pair of arrays a column, optional
+        Observations, drawn in the first row.
+    """
+    from matplotlib.colors import PowerNorm
+
+    rows, columns = len(row_names), len(column_names)
+    figure, axes = new_figure(
+        (2.4 * columns + 0.4, 1.7 * rows + 0.3), rows, columns, sharex=True, sharey=True
+    )
+    for j in range(columns):
+        # One spike must not leave the rest white.
+        top = max(float(np.quantile(line[j], 0.995)) for line in heights)
+        norm = PowerNorm(0.6, vmin=0, vmax=top)
+        for i in range(rows):
+            axis = axes[i, j]
+            style = {"rasterized": True, "cmap": "Blues", "norm": norm, "shading": "nearest"}
+            axis.pcolormesh(x_grid, y_grid, np.asarray(heights[i][j]).T, **style)
+            axis.set(xlim=x_grid[[0, -1]], ylim=y_grid[[0, -1]])
+            if i == 0:
+                axis.set_title(column_names[j])
+            if j == 0:
+                axis.set_ylabel(row_names[i])
+        if dots:
+            x, y = dots[j]
+            axes[0, j].scatter(x, y, s=dot_size(len(x)) / 4, color=INK, alpha=0.4, lw=0)
+    return figure

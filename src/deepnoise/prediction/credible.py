@@ -4,13 +4,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from .density.mixture import PredictiveMixture
 from .density.support import REAL, Support
 from .per_draw import DrawDensities
 
 PROBABILITIES = np.linspace(0.05, 0.95, 19)
+# Probabilities are kept this far from 0 and 1, where a deviate would be infinite.
+SMALLEST = 1e-16
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,3 +190,20 @@ def _grid(grid: ArrayLike, outcomes: int) -> np.ndarray:
     if not np.isfinite(points).all():
         raise ValueError("grid must be finite")
     return points
+
+
+@dataclass(frozen=True)
+class Centiles:
+    """``centile`` P(Y <= y | x) and ``z``, its standard normal deviate.
+
+    Shapes: (N, 3), or (N, 3, Q): the score, and lower and upper end of its credible interval.
+    """
+
+    centile: np.ndarray
+    z: np.ndarray
+
+
+def centiles_of(above: np.ndarray) -> Centiles:
+    """From P(Y >= y | x) and the ends of its interval, on axis 1."""
+    above = np.clip(above[:, [0, 2, 1]], SMALLEST, 1 - SMALLEST)
+    return Centiles(1 - above, -ndtri(above))

@@ -1,7 +1,7 @@
 """How strongly each feature moves the predictive mean and spread, and which way."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import jax
@@ -15,12 +15,53 @@ from ..model.marginal import last_covariance, path_means
 from ..model.network import Theta
 from .credible import Band, band, check_level
 from .density.sums import padded
-from .levels import Category, LevelEffects, contrasts
+from .functionals import moments
 from .parts import influence_table
-from .per_draw import DrawDensities, as_float64, row_blocks, weighted_quantiles
+from .per_draw import DrawDensities, as_float64, row_blocks, spaced, weighted_quantiles
 
 # Products of two columns are looked for in tables of at most so many.
 PAIRED = 32
+# Averages over rows at each level: more of them would change no digit that is shown.
+ROWS, VALUES = 200, 1 << 24
+
+
+@dataclass(frozen=True, eq=False)
+class Category:
+    """A column of text: its inputs ``places``, what these are at each level, and their shares.
+
+    Shapes: ``places`` (K,), ``inputs`` (K, K) a row a level, ``shares`` (K,) of the training rows.
+    """
+
+    name: str
+    levels: tuple[str, ...]
+    places: np.ndarray
+    inputs: np.ndarray
+    shares: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class LevelEffects:
+    """E[y] and sd[y] at each level less their mean over all levels; Bands (K,), or (K, Q)."""
+
+    names: tuple[str, ...]
+    mean: Band
+    sd: Band
+
+
+def contrasts(densities: DrawDensities, category: Category) -> np.ndarray:
+    """E and sd of y at every level less their mean over levels as frequent as in training.
+
+    Of at most 200 rows, evenly spaced; (mean or sd, row, draw, outcome, level).
+    """
+    a_row = len(densities.weights) * densities.n_outcomes * len(category.levels)
+    x = densities.x[spaced(len(densities.x), int(np.clip(VALUES // a_row, 10, ROWS)))]
+    found = []
+    for inputs in category.inputs:
+        there = x.copy()
+        there[:, category.places] = inputs
+        found.append(np.stack(moments(replace(densities, x=there))))
+    values = np.stack(found, axis=-1)
+    return values - (values @ category.shares)[..., None]
 
 
 @dataclass(frozen=True, eq=False)

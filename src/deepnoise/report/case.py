@@ -178,7 +178,7 @@ def judged_rows(total: int, most: int, show: tuple[int, ...]) -> np.ndarray:
 def observed(model: Any, y: Any, total: int) -> np.ndarray | Window:
     """Outcomes as the model sees them: (N, 1), or windows."""
     if hasattr(model, "predict_survival") or as_window(y) is not None:
-        seen = model._outcomes(y)
+        seen = model.check_outcomes(y)
         if len(representative(seen)) != total:
             raise ValueError(f"y must have one outcome for each of {total} rows")
         return seen

@@ -30,7 +30,7 @@ LEVEL = 90
 
 def held_out(case: Case) -> HeldOut | None:
     """None unless the chains of the model left rows out."""
-    folds = getattr(case.model, "_folds", None)
+    folds = getattr(case.model, "folds_", None)
     if folds is None:
         return None
     found = case.model.held_out_report()

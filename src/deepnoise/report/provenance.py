@@ -49,8 +49,8 @@ def facts(case: Case) -> tuple[tuple[str, str], ...]:
     if case.sampled:
         judged = f"{counted(len(case.rows), 'row')} drawn at random of {judged}"
     lines = [("Method", type(model).__name__), ("Outcome", case.target)]
-    if hasattr(model, "_y"):
-        lines.append(("Fitted on", counted(len(model._y), "row")))
+    if hasattr(model, "rows_"):
+        lines.append(("Fitted on", counted(len(model.rows_), "row")))
     lines += [("Columns", str(len(model.encoder_.columns))), ("Judged on", judged)]
     if moments := training_moments(model):
         mean, sd = map(number, moments)

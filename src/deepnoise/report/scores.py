@@ -8,8 +8,8 @@ import numpy as np
 from ..estimators.usefulness import Rivals, keeps_rows, rivals_of
 from ..prediction import metrics
 from ..prediction.comparison import FEW, Gain
-from ..prediction.concordance import concordance
 from ..prediction.density.supported import Density
+from ..prediction.metrics import concordance
 from .case import Case
 from .words import capitalized, counted, number
 
@@ -185,6 +185,6 @@ def training_moments(model: Any) -> tuple[float, float] | None:
     """Mean and standard deviation of y in the training rows, if the model knows them."""
     if model.standardize:
         return float(model.units_.y.mean[0]), float(model.units_.y.scale[0])
-    if not hasattr(model, "_y"):
+    if not hasattr(model, "rows_"):
         return None
-    return float(np.mean(model._y)), float(np.std(model._y))
+    return float(np.mean(model.rows_.y)), float(np.std(model.rows_.y))

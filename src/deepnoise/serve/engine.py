@@ -51,7 +51,7 @@ class Engine:
         x, warnings = encode(self.model.encoder_, self.model.accepts_missing_, names, rows)
         if getattr(self.model, "exposure", None) is not None:
             try:
-                self.model._log_exposure(self.view._rows(x))
+                self.model.exposure_offset(self.view.encoded_rows(x))
             except ValueError as error:
                 raise InvalidError(str(error)) from None
         return x, warnings

@@ -42,7 +42,7 @@ def thinned(model: Any, draws: int | None, paths: int | None) -> tuple[Any, Thin
     if (held, model.paths) == (M, R):
         return model, None
     small = model.thinned(M, R)
-    rows = np.asarray(model._x[spaced(len(model._x), JUDGED_ROWS)], float)
+    rows = np.asarray(model.rows_.x[spaced(len(model.rows_), JUDGED_ROWS)], float)
     return small, Thinning(M, held, R, model.paths, _cost(model, small, rows), len(rows))
 
 
@@ -51,7 +51,7 @@ def _cost(model: Any, small: Any, x: np.ndarray) -> float:
     if hasattr(model, "classes_"):
         whole, part = (_reading(m, lambda rows: rows).predict_proba(x) for m in (model, small))
         return float(np.abs(whole - part).max())
-    return float(model._density(x).cdf_distance(small._density(x)).max())
+    return float(model.network_density(x).cdf_distance(small.network_density(x)).max())
 
 
 def view(model: Any) -> Any:
@@ -62,28 +62,32 @@ def view(model: Any) -> Any:
     made = _reading(model, model.units_.x.apply)
     if not hasattr(model, "posterior_"):
         return made
-    flat, plan, key = model._in_units().flat(), model.posterior_.plan, model._prediction_key()
-    slow_densities = made._draw_densities_at
-    of_draws = draw_paths(key, flat, plan.h, slow_densities(made._x[:1]).paths, shared=True)
-    made._draw_densities_at = lambda x: QuickDensities.of(slow_densities(x), of_draws)
+    flat, plan, key = (
+        model.posterior_in_units().flat(),
+        model.posterior_.plan,
+        model.prediction_key(),
+    )
+    slow_densities = made.draw_densities_at
+    of_draws = draw_paths(key, flat, plan.h, slow_densities(made.rows_.x[:1]).paths, shared=True)
+    made.draw_densities_at = lambda x: QuickDensities.of(slow_densities(x), of_draws)
     if hasattr(model, "classes_"):
         return made
-    slow, weights = made._posterior_density, model._draw_weights()
+    slow, weights = made.posterior_density, model.draw_weights()
     own = draw_paths(key, flat, plan.h, model.paths, shared=False)
 
     def posterior_density(x: np.ndarray) -> PredictiveMixture:
         if np.isnan(x).any():
             return slow(x)
-        parts = own.components(made._network_rows(x), weights)
+        parts = own.components(made.network_rows(x), weights)
         outcomes, components = parts.means.shape[2], parts.means.shape[1]
         return PredictiveMixture.from_blocks(len(x), outcomes, components, Stored(parts))
 
-    made._posterior_density = posterior_density
+    made.posterior_density = posterior_density
     return made
 
 
 def _reading(model: Any, rows: Any) -> Any:
     """A copy whose public methods take what ``rows`` turns into standardised rows."""
     made = copy.copy(model)
-    made._rows = rows
+    made.encoded_rows = rows
     return made

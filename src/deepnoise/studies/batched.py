@@ -24,7 +24,7 @@ from ..inference.sampling import SEGMENT, advance, chain_keys
 from ..inference.unseen import Data
 from ..inference.warmstart import tied
 from ..model.network import Theta
-from ..prediction.density.guard import guarded
+from ..prediction.density.derived import guarded
 from ..prediction.density.mixture import PredictiveMixture
 from ..prediction.functionals import chain_weights
 from ..prediction.per_draw import DrawDensities

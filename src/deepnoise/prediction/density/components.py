@@ -218,3 +218,25 @@ def read_affine(
     """scale · y + shift has means scale · m + shift and covariances diag(scale) V diag(scale)."""
     weights, means, covs = (np.asarray(part, dtype=np.float64) for part in read(start, stop))
     return Components(weights, means * scale + shift, covs * np.outer(scale, scale))
+
+
+def read_guarded(
+    read: Read, share: float, variances: np.ndarray, start: int, stop: int
+) -> Components:
+    """A last component N(mean of the row, diag(variances)), of weight ``share``."""
+    inner, wide = read(start, stop), np.diag(variances)[None, None]
+    weights, covs = inner.weights, inner.covs
+    last = np.broadcast_to(wide, (len(covs), *wide.shape[1:]))
+    return Components(
+        np.concatenate([(1 - share) * weights, np.full((len(weights), 1), share)], axis=1),
+        np.concatenate([inner.means, inner.mean()[:, None]], axis=1),
+        np.concatenate([covs, last], axis=1),
+    )
+
+
+def read_stretched(read: Read, factor: float, start: int, stop: int) -> Components:
+    """Means moved away from the row's mean by a factor, and sds multiplied by it."""
+    inner = read(start, stop)
+    centre = inner.mean()[:, None]
+    means = centre + factor * (inner.means - centre)
+    return Components(inner.weights, means, factor**2 * inner.covs)

@@ -40,7 +40,7 @@ class NeuroPlan:
         unknown = set(self.opponents) - set(OPPONENTS)
         if unknown:
             raise ValueError(f"opponents must be of {', '.join(OPPONENTS)}; got {unknown.pop()!r}")
-        BDeepNoiseRegressor(**self.model)._check_settings()
+        BDeepNoiseRegressor(**self.model).check_settings()
 
 
 @dataclass(frozen=True, eq=False)

@@ -129,7 +129,8 @@ def test_as_table_and_as_json():
     d = diagnose(
         {"mean y": np.random.default_rng(10).normal(size=(2, 100)), "c": np.ones((2, 100))}
     )
-    lines = str(d).splitlines()
+    assert str(d) == repr(d)
+    lines = d.listing().splitlines()
     assert lines[0].split() == ["mean", "sd", "mcse", "ess_bulk", "ess_tail", "rhat", "rhat_within"]
     assert lines[1].startswith("mean y")
     assert "2 chains of 100 draws" in lines[-1]

@@ -66,7 +66,7 @@ def diagnose(model, everything, as_json) -> None:
     rows = tuple(
         replace(row, name=in_words(row.name)) for row in diagnostics.rows if row.name in worst
     )
-    table = str(replace(diagnostics, rows=rows)).splitlines()[:-1]
+    table = replace(diagnostics, rows=rows).listing().splitlines()[:-1]
     shown = f"{diagnostics.chains} chains of {diagnostics.draws} draws: {diagnostics.verdict}"
     last = [diagnostics.advice, *filter(None, [next_command(diagnostics, folder)])]
     click.echo("\n".join([*(table if rows else []), shown, *last]))

@@ -20,7 +20,7 @@ ESS_SETTLED = 100
 MIN_DRAWS = 8
 # Of the predictive variance: below it, what chains disagree about hardly shows in intervals of y.
 SMALL_SHARE = 0.01
-# Functionals in a notebook and in the plain form; str() and to_dict() have all.
+# Functionals in a notebook and in print; listing() and to_dict() have all.
 SHOWN = 10
 
 
@@ -193,7 +193,8 @@ class Diagnostics:
         )
         return title, ["functional", "mean", "sd", "R-hat", "ESS bulk", "ESS tail"], rows
 
-    def __str__(self) -> str:
+    def listing(self) -> str:
+        """Return a table of all scalars, one a line, and the verdict."""
         names = [field.name for field in fields(Diagnostic)]
         width = max([len(row.name) for row in self.rows] + [4])
         lines = [
@@ -228,9 +229,9 @@ SMALL = (
 )
 LARGE = "Predictions are an average over chains that differ, and credible bands are too narrow."
 ADVICE = {
-    "broken": "Do not use this model: standardise the data, or fit with dtype='float64'.",
+    "broken": "Do not use this model: standardise the data, or fit in float64 (dtype, --dtype).",
     "unknown": "Draw more, for example with resume, before you trust the credible bands.",
-    "moving": "Resume with twice the draws, or raise max_sweeps.",
+    "moving": "Resume with twice the draws, or allow more sweeps (max_sweeps, --max-sweeps).",
     "apart": "The chains found different explanations of the data: use more chains.",
     "short": "You can use the means. Resume with twice the draws before you quote tails.",
     "settled": "Nothing to do.",

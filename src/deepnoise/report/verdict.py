@@ -63,7 +63,8 @@ USELESS = {
         "bad",
         "Do not use it: ignoring all columns does better",
         "See whether these rows are of the same kind as those of the fit, and look at the rows "
-        "predicted worst; then fit a smaller network (--hidden 10) or fewer columns.",
+        "predicted worst; then fit fewer columns or, if it has more than ten units, a smaller "
+        "network (--hidden 10).",
     ),
     "same": Overall(
         "bad",

@@ -138,7 +138,10 @@ METHODS = (
         "deepnoise",
         "deepnoise",
         _ours("bdeepnoise"),
-        _chains((200, 25), (200, 100), (200, 400), thin=2, progress=False, **NET),
+        tuple(
+            {"warmup": warmup, "draws": 200, "thin": thin, "progress": False, **NET}
+            for warmup, thin in ((200, 1), (600, 3), (1200, 6))
+        ),
         compiled=1,
     ),
     Method(

@@ -93,3 +93,31 @@ def test_conformal_intervals_in_repeated_problems(monkeypatch, tmp_path, capsys)
     assert len((tmp_path / "made.jsonl").read_text().splitlines()) == 1
     conformal.main(["table", *out])
     assert "| line, heavy tails | by group |" in capsys.readouterr().out
+
+
+def test_methods_side_by_side(monkeypatch, tmp_path, capsys):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    import side_by_side
+    from side_by_side_methods import Method
+
+    made = []
+
+    def quick(**settings):
+        made.append(settings)
+        return BackpropRegressor(hidden=(2,), **settings)
+
+    efforts = ({"steps": 5}, {"steps": 10})
+    methods = Method("deepnoise", "deepnoise", quick, efforts), Method("b", "numpy", quick, efforts)
+    monkeypatch.setattr(side_by_side, "METHODS", (*methods, Method("c", "no_package", quick, ())))
+    ledger, picture = tmp_path / "rows.jsonl", tmp_path / "picture.png"
+    words = f"script diabetes --splits 2 --levels 2 --out {ledger} --plot {picture}"
+    monkeypatch.setattr("sys.argv", words.split())
+    for _ in range(2):  # the second finds all rows in the file
+        side_by_side.main()
+    rows = [json.loads(line) for line in ledger.read_text().splitlines()]
+    places = {(row["method"], row["level"], row["split"]) for row in rows}
+    assert len(made) == len(rows) == len(places) == 8
+    assert picture.stat().st_size > 10_000
+    shown = capsys.readouterr().out
+    assert "c: skipped" in shown
+    assert "| deepnoise | " in shown

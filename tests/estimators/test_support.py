@@ -13,7 +13,7 @@ from deepnoise.estimators.encode import TableEncoder
 from deepnoise.estimators.partial import partial_dependence
 from deepnoise.estimators.usefulness import usefulness_of
 from deepnoise.explore.engine import Engine
-from deepnoise.explore.picture import facts, picture
+from deepnoise.explore.page import facts, picture
 from deepnoise.prediction.density.support import REAL, Support
 from deepnoise.prediction.density.supported import SupportedDensity
 from deepnoise.report import report

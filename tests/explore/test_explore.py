@@ -12,9 +12,9 @@ import pytest
 
 from deepnoise.explore import engine as engines
 from deepnoise.explore.engine import PATHS, Engine
-from deepnoise.explore.picture import NARROWEST, WIDEST, chance, facts, picture, tallest
+from deepnoise.explore.page import NARROWEST, WIDEST, chance, facts, picture, tallest
 from deepnoise.explore.scenario import make_table
-from deepnoise.explore.service import COLUMNS, MOMENTS, sheet
+from deepnoise.explore.server import COLUMNS, MOMENTS, sheet
 from deepnoise.prediction import credible
 from tests.estimators.toy import Line
 from tests.report.pages import EVIL, LEVELS, NUMBER, TARGET, TEXT, fitted, table

@@ -10,10 +10,8 @@ import numpy as np
 import pytest
 
 from deepnoise import BDeepNoiseClassifier
-from deepnoise.explore import service
 from deepnoise.explore.page import verdict
-from deepnoise.explore.server import LARGEST, Server
-from deepnoise.explore.service import Service
+from deepnoise.explore.server import LARGEST, Server, Service
 from tests.cli_toy import error, home, run
 from tests.estimators.toy import PLAIN, Line
 from tests.report.pages import LEVELS, SOURCE, TARGET, fitted, parsed, table
@@ -144,7 +142,7 @@ def test_a_failure_is_logged_without_the_token(server, monkeypatch, capfd, caplo
     def fail(*_):
         raise RuntimeError("no more memory")
 
-    monkeypatch.setattr(service, "picture", fail)
+    monkeypatch.setattr("deepnoise.explore.server.picture", fail)
     status, _, text = asked(server.address + "answer", QUESTION)
     assert status == 500
     assert "the terminal" in json.loads(text)["problem"]

@@ -5,9 +5,9 @@ import pytest
 
 from deepnoise import BDeepNoiseSurvival
 from deepnoise.explore.engine import Engine
-from deepnoise.explore.picture import facts, picture
+from deepnoise.explore.page import facts, picture
 from deepnoise.explore.scenario import make_table
-from deepnoise.explore.service import MOMENTS, sheet
+from deepnoise.explore.server import MOMENTS, sheet
 from tests.estimators.toy import PLAIN
 
 LIMIT = 900.0

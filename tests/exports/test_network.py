@@ -8,9 +8,8 @@ import pytest
 
 from deepnoise import BackpropRegressor
 from deepnoise.estimators.scores import Score
-from deepnoise.exports import contents, network
-from deepnoise.exports.forward import mixture, score_of
-from deepnoise.exports.network import network_of
+from deepnoise.exports import network
+from deepnoise.exports.network import mixture, network_of, score_of
 from deepnoise.prediction.density.support import Support
 
 from .conftest import shop, skewed
@@ -104,7 +103,7 @@ def test_too_large(model, monkeypatch):
 
 def test_what_differs_is_not_written(model):
     made = network_of(model)
-    assert contents.check_agreement(model, made) is None
+    assert network.check_agreement(model, made) is None
     other = replace(made, before=(made.before[0] * (1 + 1e-6), *made.before[1:]))
     with pytest.raises(ValueError, match="would differ"):
-        contents.check_agreement(model, other)
+        network.check_agreement(model, other)

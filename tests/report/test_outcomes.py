@@ -8,13 +8,10 @@ from deepnoise import BDeepNoiseClassifier, BDeepNoiseRegressor, BDeepNoiseSurvi
 from deepnoise.estimators.effects import effects
 from deepnoise.prediction.density.mixture import PredictiveMixture
 from deepnoise.report import report
-from deepnoise.report.above import above
-from deepnoise.report.calibration import calibration
+from deepnoise.report.calibration import above, calibration
 from deepnoise.report.case import make_case
-from deepnoise.report.densities import shown_rows
-from deepnoise.report.held_out import held_out
-from deepnoise.report.scores import scores
-from deepnoise.report.sharpness import sharpness
+from deepnoise.report.rows import shown_rows
+from deepnoise.report.scores import held_out, scores, sharpness
 from deepnoise.report.words import number
 from tests.estimators.toy import PLAIN, Line, sloped
 from tests.report.pages import NUMBER, fitted, table

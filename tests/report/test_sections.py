@@ -12,11 +12,11 @@ from deepnoise.prediction.credible import Band
 from deepnoise.prediction.density.mixture import PredictiveMixture
 from deepnoise.prediction.influence import Effects, Influence, LevelEffects
 from deepnoise.prediction.rivals import one_density
-from deepnoise.report import calibration, convergence, densities, sharpness, svg, words, worst
+from deepnoise.report import calibration, convergence, rows, svg, words
 from deepnoise.report.case import judged_rows, make_case
 from deepnoise.report.influence import influences, leading, lines, split
-from deepnoise.report.scores import scores
-from deepnoise.report.verdict import overall
+from deepnoise.report.page import overall
+from deepnoise.report.scores import scores, width_groups, width_reading
 from tests.estimators.toy import Line
 from tests.report.pages import NUMBER, fitted, table
 
@@ -100,11 +100,11 @@ def test_one_verdict_with_a_next_step():
 
 def test_sharpness_sees_the_link():
     width = np.linspace(1, 2, 60)
-    assert "as they should" in sharpness.reading(width, width**2)
-    assert "distrust" in sharpness.reading(width, -width)
-    assert "equally wide" in sharpness.reading(np.ones(60), width)
-    assert "Too few" in sharpness.reading(width[:5], width[:5])
-    groups = sharpness.groups(width, width)
+    assert "as they should" in width_reading(width, width**2)
+    assert "distrust" in width_reading(width, -width)
+    assert "equally wide" in width_reading(np.ones(60), width)
+    assert "Too few" in width_reading(width[:5], width[:5])
+    groups = width_groups(width, width)
     assert [group.name for group in groups] == ["narrowest", "middle", "widest"]
     assert float(groups[0].error) < float(groups[2].error)
 
@@ -113,11 +113,11 @@ def test_worst_rows_come_first(case):
     y = case.seen[:, 0].copy()
     y[[7, 3]] = 900.0, 2000.0
     labels = [f"id {n}" for n in range(25)]
-    found = worst.worst(make_case(case.model, case.X, y, labels=labels))
+    found = rows.worst(make_case(case.model, case.X, y, labels=labels))
     assert [row.name for row in found.rows[:2]] == ["Row 4 (id 3)", "Row 8 (id 7)"]
     assert f"</span> {words.number(case.X[NUMBER].iloc[3])}</span>" in found.rows[0].features
     assert found.rows[0].where.startswith("above ")
-    assert worst.side(0.02) == f"below {words.percent(0.98)} of the density"
+    assert rows.side(0.02) == f"below {words.percent(0.98)} of the density"
 
 
 def test_influence_and_split(case):
@@ -230,8 +230,8 @@ def test_bands_of_single_rows_are_not_cut_unless_they_dwarf_the_curves():
     heights = np.array([[1.0, 3.0], [2.0, 1.0]])
     for upper, top in ((2.0, 3.0), (5.0, 5.0), (40.0, 6.0)):
         band = Band(heights, 0 * heights, np.full((2, 2), upper))
-        assert densities.tallest(heights, band) == top
-    assert densities.tallest(heights, None) == 3.0
+        assert rows.tallest(heights, band) == top
+    assert rows.tallest(heights, None) == 3.0
 
 
 def test_drawings_escape_and_survive_flat_data():

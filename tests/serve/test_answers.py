@@ -13,10 +13,9 @@ from deepnoise import (
     BDeepNoiseSurvival,
 )
 from deepnoise.estimators.encode import TableEncoder
-from deepnoise.serve.app import Limits, make_app
 from deepnoise.serve.engine import Engine
-from deepnoise.serve.errors import InvalidError
-from deepnoise.serve.rows import encode
+from deepnoise.serve.request import InvalidError, encode
+from deepnoise.serve.server import Limits, make_app
 
 from .asgi import TOKEN, asked, together
 

@@ -8,10 +8,9 @@ import pandas as pd
 import pytest
 
 from deepnoise import BackpropRegressor
-from deepnoise.serve.app import Limits, make_app
 from deepnoise.serve.engine import Engine
-from deepnoise.serve.errors import InvalidError
-from deepnoise.serve.question import Question, check_size
+from deepnoise.serve.request import InvalidError, Question, check_size
+from deepnoise.serve.server import Limits, make_app
 
 from .asgi import TOKEN, asked, together
 

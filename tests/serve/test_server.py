@@ -15,8 +15,8 @@ from click.testing import CliRunner
 from deepnoise import BackpropRegressor
 from deepnoise.cli import main
 from deepnoise.serve import server
-from deepnoise.serve.app import Limits, make_app
 from deepnoise.serve.engine import Engine
+from deepnoise.serve.server import Limits, make_app
 
 from .asgi import TOKEN
 

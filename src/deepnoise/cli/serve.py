@@ -72,8 +72,8 @@ def serve(model, host, port, token, allow_host, max_rows, max_bytes, timeout, dr
     token: "Authorization: Bearer TOKEN". Ctrl-C ends.
     """
     from ..serve import server
-    from ..serve.app import Limits, make_app
     from ..serve.engine import Engine
+    from ..serve.server import Limits, make_app
 
     shown = token is None
     token = checked(token or secrets.token_urlsafe(24))

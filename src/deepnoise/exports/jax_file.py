@@ -22,9 +22,17 @@ except ModuleNotFoundError as error:
 
 from ..estimators.settings import one_of
 from ..inference.runtime import numerics
-from .contents import DTYPES, check_agreement, header, output_shapes, write_whole
-from .forward import Mixture, mixture
-from .network import Network, network_of
+from .network import (
+    DTYPES,
+    Mixture,
+    Network,
+    check_agreement,
+    header,
+    mixture,
+    network_of,
+    output_shapes,
+    write_whole,
+)
 
 PLATFORMS = ("cpu", "cuda", "tpu")
 

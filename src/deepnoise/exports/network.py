@@ -1,17 +1,28 @@
-"""A fitted model as constants: what an export needs to answer for new rows without deepnoise."""
+"""A fitted model as constants, and its densities, written once for numpy, JAX and the ONNX graph.
 
+It is what an export needs to answer for new rows without deepnoise.  ``xp`` is ``numpy``,
+``jax.numpy`` or :class:`deepnoise.exports.onnx_file.Ops`.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .. import __version__
 from ..estimators.bdeepnoise import BDeepNoiseRegressor
-from ..estimators.units import Inputs
+from ..estimators.scores import Score
+from ..estimators.survival import BDeepNoiseSurvival
+from ..estimators.units import FAR, Inputs
 from ..inference.runtime import numerics
 from ..model.activation import PiecewiseLinear
 from ..model.marginal import last_covariance, path_noises
@@ -19,6 +30,10 @@ from ..model.network import Theta
 
 # ONNX files end at 2 GB, and compilers of such constants need several times their size.
 MOST_BYTES = 1 << 30
+DTYPES = ("float64", "float32")
+# An export is compared with its model on so many training rows.
+ROWS = 4
+TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -159,3 +174,160 @@ def _noises(key: jax.Array, numbers: jax.Array, widths: tuple[int, ...], paths: 
         ]
 
     return [pair.swapaxes(0, 1) for pair in jax.lax.map(one_draw, numbers)]
+
+
+class Mixture(NamedTuple):
+    """Gaussian mixtures of N rows, in the user's unit, and their moments.
+
+    Shapes: weights and sds (1, C), means (N, C), mean and sd (N,).
+    """
+
+    weights: Any
+    means: Any
+    sds: Any
+    mean: Any
+    sd: Any
+
+
+def mixture(network: Network, x: Any, xp: Any) -> Mixture:
+    """The mixture of encoded rows x (N, features) in the user's units."""
+    means = path_means(network, network_inputs(network, x, xp), xp)
+    shares, sds = network.shares[:, None], network.sds[None]
+    centre = means @ shares
+    means = centre + network.stretch * (means - centre)
+    weights, sds = network.shares[None], network.stretch * sds
+    if network.guard is not None:
+        share, sd = (network.dtype.type(part) for part in network.guard)
+        means = xp.concatenate([means, centre], axis=1)
+        weights = _appended((1 - share) * weights, share)
+        sds = _appended(sds, network.stretch * sd)
+    apart = means - centre
+    variance = apart * apart @ weights.T + (sds * sds) @ weights.T
+    scale, shift = network.scale, network.shift
+    return Mixture(
+        weights,
+        scale * means + shift,
+        scale * sds,
+        xp.reshape(scale * centre + shift, (-1,)),
+        xp.reshape(scale * xp.sqrt(variance), (-1,)),
+    )
+
+
+def network_inputs(network: Network, x: Any, xp: Any) -> Any:
+    """Standardised features and the scores of some, (N, P)."""
+    dtype, units = network.dtype, network.inputs
+    row = lambda values: np.array(values, dtype)[None]  # noqa: E731
+    z = xp.clip((x - row(units.mean)) / row(units.scale), -FAR, FAR)
+    columns = [z[:, s.column : s.column + 1] for s in units.scores]
+    scores = [score_of(s, column, xp) for s, column in zip(units.scores, columns, strict=True)]
+    return xp.concatenate([z, *scores], axis=1) if scores else z
+
+
+def score_of(score: Score, t: Any, xp: Any) -> Any:
+    """``Score.apply`` as a cubic for each stretch between knots."""
+    starts, cubics = score.cubics()
+    t = xp.clip(t, score.knots[0], score.knots[-1])
+    value = _polynomial(cubics[0], t - starts[0])
+    for start, cubic in zip(starts[1:], cubics[1:], strict=True):
+        value = xp.where(t >= start, _polynomial(cubic, t - start), value)
+    return value
+
+
+def path_means(network: Network, u: Any, xp: Any) -> Any:
+    """β_L h(v_{L-1}) + γ_L of every row, draw and path, (N, M R), in standard units."""
+    hidden = len(network.weights) - 1
+    for l in range(hidden):
+        u = activated(network.h, u @ network.weights[l] + network.before[l], xp)
+        if l < hidden - 1:
+            u = u + network.after[l]
+    means = u @ network.weights[-1] + network.before[-1]
+    return xp.reshape(xp.transpose(means, (2, 0, 1, 3)), (-1, len(network.shares)))
+
+
+def activated(h: PiecewiseLinear, t: Any, xp: Any) -> Any:
+    """h(t), the pieces from the left."""
+    value = h.b[0] * t + h.b_prime[0]
+    for b, b_prime, c in zip(h.b[1:], h.b_prime[1:], h.c, strict=True):
+        value = xp.where(t >= c, b * t + b_prime, value)
+    return value
+
+
+def _polynomial(coefficients: tuple[float, ...], t: Any) -> Any:
+    """Horner's rule, the highest power first."""
+    value = coefficients[0] * t
+    for coefficient in coefficients[1:-1]:
+        value = (value + coefficient) * t
+    return value + coefficients[-1]
+
+
+def _appended(row: np.ndarray, value: float) -> np.ndarray:
+    return np.append(row, [[value]], axis=1).astype(row.dtype)
+
+
+def header(
+    model: Any, network: Network, outputs: Mapping[str, Sequence[Any]], **more: Any
+) -> dict[str, Any]:
+    """Columns, shapes and versions, for JSON."""
+    encoder, run = model.encoder_, model.posterior_.run
+    return {
+        "format": "deepnoise export",
+        "version": 1,
+        "deepnoise": __version__,
+        "estimator": type(model).__name__,
+        "outcome": "log time" if isinstance(model, BDeepNoiseSurvival) else "y",
+        "columns": encoder.to_dict()["columns"],
+        "features": list(encoder.feature_names),
+        "dtype": str(network.dtype),
+        "outputs": {name: list(shape) for name, shape in outputs.items()},
+        "components": network.components,
+        "chains": len(model.chain_weights_),
+        "draws": int(run.n_draws),
+        "paths": int(model.paths),
+        **more,
+    }
+
+
+def output_shapes(components: int) -> dict[str, tuple]:
+    """Shapes of the outputs, in the order of :class:`Mixture`."""
+    shapes = (1, components), ("rows", components), (1, components), ("rows",), ("rows",)
+    return dict(zip(Mixture._fields, shapes, strict=True))
+
+
+def write_whole(files: Mapping[Path, bytes]) -> None:
+    """Write files whole or not at all: each beside its place first, then moved there."""
+    parts = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path in files}
+    try:
+        for path, content in files.items():
+            parts[path].write_bytes(content)
+        for path, part in parts.items():
+            part.replace(path)
+    finally:
+        for part in parts.values():
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
+
+
+def check_agreement(model: Any, network: Network) -> None:
+    """An error unless the network has the components that the model has, on a few rows.
+
+    Rows are the means of the features, and the first training rows without gaps.
+    """
+    units = model.units_.x
+    seen = np.asarray(model.rows_.x[:, : network.features], float)
+    whole = seen[~np.isnan(seen).any(axis=1)][:ROWS]
+    standard = np.concatenate([np.zeros((1, network.features)), whole])
+    x = standard * np.array(units.scale) + np.array(units.mean)
+    rows = units.apply(x)
+    expected = model.as_outcomes(model.network_density(rows), rows).components()
+    found = mixture(network, x, np)
+    sds = np.sqrt(expected.covs[..., 0, 0])
+    apart = max(
+        float(np.max(np.abs(found.means - expected.means[..., 0]) / np.max(sds))),
+        float(np.max(np.abs(found.sds / sds - 1))),
+        float(np.max(np.abs(found.weights - expected.weights))),
+    )
+    if not apart < TOLERANCE:
+        raise ValueError(
+            f"model: its export would differ from it by {apart:.1g} standard deviations, so it "
+            f"was not written; this model uses something that exports do not know yet"
+        )

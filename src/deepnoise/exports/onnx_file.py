@@ -17,9 +17,15 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError("onnx is not installed: pip install 'deepnoise[onnx]'") from error
 
 from ..estimators.settings import one_of
-from .contents import DTYPES, check_agreement, header, output_shapes, write_whole
-from .forward import mixture
-from .network import network_of
+from .network import (
+    DTYPES,
+    check_agreement,
+    header,
+    mixture,
+    network_of,
+    output_shapes,
+    write_whole,
+)
 
 # Versions of 2020 and 2021, which every runtime reads.
 OPSET, IR_VERSION = 13, 7
@@ -166,7 +172,7 @@ def model_proto(graph: Graph, inputs: Mapping, outputs: Mapping, about: Mapping[
 
 
 class Ops:
-    """The functions of numpy that :mod:`deepnoise.exports.forward` uses, on tensors."""
+    """The functions of numpy that :mod:`deepnoise.exports.network` uses, on tensors."""
 
     @staticmethod
     def where(condition: Tensor, yes: Any, no: Any) -> Tensor:

@@ -9,7 +9,7 @@ from ..prediction.density.mixture import PredictiveMixture
 from ..prediction.density.supported import Density, SupportedDensity, grid_between
 from . import svg
 from .case import Case
-from .densities import ends
+from .rows import ends
 from .words import capitalized, functional, number, percent
 
 MOST = 8

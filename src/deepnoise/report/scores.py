@@ -1,19 +1,27 @@
 """How good the densities are, beside what is easy to have, and whether that makes them useful."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from markupsafe import Markup
+from scipy.stats import spearmanr
 
 from ..estimators.usefulness import Rivals, keeps_rows, rivals_of
 from ..prediction import metrics
 from ..prediction.comparison import FEW, Gain
 from ..prediction.density.supported import Density
 from ..prediction.metrics import concordance
+from . import svg
 from .case import Case
-from .words import capitalized, counted, number
+from .words import capitalized, counted, number, percent
 
 NO_INPUT, LINE = "one density for all rows", "a straight line"
+COVERAGE = 0.9
+WIDTH, HEIGHT = 440, 280
+WIDTH_GROUPS = ("narrowest", "middle", "widest")
+FEWEST_WIDTHS = 9
+# Below this rank correlation the two are called unrelated.
+WEAK = 0.1
 
 
 @dataclass(frozen=True)
@@ -181,10 +189,139 @@ def summary(status: str, no_input: Gain, line: Gain) -> str:
     }[status]
 
 
-def training_moments(model: Any) -> tuple[float, float] | None:
-    """Mean and standard deviation of y in the training rows, if the model knows them."""
-    if model.standardize:
-        return float(model.units_.y.mean[0]), float(model.units_.y.scale[0])
-    if not hasattr(model, "rows_"):
+@dataclass(frozen=True)
+class HeldOutLine:
+    name: str
+    value: str
+    reading: str
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    summary: str
+    lines: tuple[HeldOutLine, ...]
+
+
+READINGS = {
+    "crps": ("CRPS", "Distance between density and observation; smaller is better."),
+    "rmse": ("RMSE", "Typical miss of the predictive mean; smaller is better."),
+    "concordance": ("Concordance", "Share of pairs of rows in the predicted order."),
+    "nll": ("NLL", "Surprise at what was observed; smaller is better."),
+}
+HELD_OUT_LEVEL = 90
+
+
+def held_out(case: Case) -> HeldOut | None:
+    """None unless the chains of the model left rows out."""
+    folds = getattr(case.model, "folds_", None)
+    if folds is None:
         return None
-    return float(np.mean(model.rows_.y)), float(np.std(model.rows_.y))
+    found = case.model.held_out_report()
+    lines = [
+        HeldOutLine(name, number(found[key]), reading)
+        for key, (name, reading) in READINGS.items()
+        if key in found
+    ]
+    covered = f"Should be about {HELD_OUT_LEVEL}\N{NO-BREAK SPACE}%."
+    name = f"Rows inside the {HELD_OUT_LEVEL}\N{NO-BREAK SPACE}% interval"
+    lines.append(HeldOutLine(name, percent(found[f"coverage_{HELD_OUT_LEVEL}"]), covered))
+    return HeldOut(
+        f"The {counted(len(folds.x), 'row')} of the fit were dealt into {folds.count} folds, and "
+        f"each chain left one of them out. Here every row is predicted by the chains that did not "
+        f"see it, so these scores are honest without a second table.",
+        tuple(lines),
+    )
+
+
+@dataclass(frozen=True)
+class WidthGroup:
+    name: str
+    width: str
+    error: str
+
+
+@dataclass(frozen=True)
+class Sharpness:
+    reading: str
+    left_out: str
+    groups: tuple[WidthGroup, ...]
+    picture: Markup | None
+
+
+def sharpness(case: Case) -> Sharpness:
+    tail = (1 - COVERAGE) / 2
+    places = case.exact
+    if not places.size:
+        return Sharpness("No row was seen exactly: errors are not known.", "", (), None)
+    low, middle, high = case.out(case.density[places].quantile([tail, 0.5, 1 - tail])).T
+    y = case.out(case.values)
+    width, error = high - low, np.abs(y - middle)
+    inside = (low <= y) & (y <= high)
+    left_out = (
+        f"Of the {counted(len(places), 'row')} seen exactly; those that were not have no error, so "
+        "long ones may be missing here."
+    )
+    return Sharpness(
+        width_reading(width, error),
+        left_out if case.windowed else "",
+        width_groups(width, error),
+        width_picture(case, width, error, inside),
+    )
+
+
+def width_reading(width: np.ndarray, error: np.ndarray) -> str:
+    if len(width) < FEWEST_WIDTHS:
+        return "Too few rows to say whether wide intervals go with large errors."
+    if np.ptp(width) < 1e-9 * width.max() or np.ptp(error) == 0:
+        return "All intervals are equally wide: the model sees no rows that are harder than others."
+    link = float(spearmanr(width, error).statistic)
+    if link > WEAK:
+        return f"Wide intervals go with large errors, as they should (rank correlation {link:.2f})."
+    if link < -WEAK:
+        return (
+            f"Wide intervals go with small errors (rank correlation {link:.2f}): distrust widths."
+        )
+    return f"Widths say little about errors here (rank correlation {link:.2f})."
+
+
+def width_groups(width: np.ndarray, error: np.ndarray) -> tuple[WidthGroup, ...]:
+    """Rows in three groups by the width of their intervals."""
+    if len(width) < FEWEST_WIDTHS:
+        return ()
+    thirds = np.array_split(np.argsort(width, kind="stable"), len(WIDTH_GROUPS))
+    return tuple(
+        WidthGroup(name, number(width[rows].mean()), number(np.median(error[rows])))
+        for name, rows in zip(WIDTH_GROUPS, thirds, strict=True)
+    )
+
+
+def width_picture(case: Case, width: np.ndarray, error: np.ndarray, inside: np.ndarray) -> Markup:
+    span = np.ptp(width) or width.max()
+    ends = max(width.min() - 0.06 * span, 0.0), width.max() + 0.06 * span
+    plot = svg.panel(ends, (0, 1.06 * max(error.max(), ends[1] / 2)), WIDTH, HEIGHT)
+    hints = np.array(
+        [
+            f"{case.called(place)}: width {number(w)}, error {number(e)}"
+            for place, w, e in zip(case.exact, width, error, strict=True)
+        ]
+    )
+    parts = [
+        svg.axes(
+            plot,
+            f"width of the 90\N{NO-BREAK SPACE}% interval, units of {case.target}",
+            "distance from median",
+        ),
+        svg.line(plot, ends, [ends[0] / 2, ends[1] / 2], "dashed"),
+        svg.dots(plot, width[inside], error[inside], "dot", hints[inside].tolist()),
+        svg.dots(plot, width[~inside], error[~inside], "dot outside", hints[~inside].tolist(), 3.5),
+        svg.legend(
+            (("dot", f"inside ({inside.sum()})"), ("outside", f"outside ({(~inside).sum()})")),
+            66,
+            26,
+        ),
+    ]
+    title = (
+        f"Distance of {case.target} from the predictive median against the width of the 90 % "
+        f"interval, one dot a row: {inside.sum()} inside their interval, {(~inside).sum()} outside."
+    )
+    return svg.drawing("sharpness", title, parts, WIDTH, HEIGHT)

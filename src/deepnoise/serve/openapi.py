@@ -3,7 +3,7 @@
 from typing import Any
 
 from .engine import Engine
-from .question import MOST_LEVELS, MOST_POINTS, QUANTILES
+from .request import MOST_LEVELS, MOST_POINTS, QUANTILES
 
 PROBLEMS = {
     "400": "not JSON, or another Host",

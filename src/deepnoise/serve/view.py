@@ -1,19 +1,35 @@
-"""A fitted model as the server asks it: encoded rows in, its own answers out, at speed."""
+"""A fitted model as the server asks it: encoded rows in, its own answers out, at speed.
+
+The estimator draws the noise of its paths again at every prediction, which is most of the time that
+one row takes.  The noise depends on the model's seed alone, so a server can keep it.
+"""
 
 import copy
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
-from ..prediction.density.components import Stored
+from ..inference.runtime import numerics
+from ..model.activation import PiecewiseLinear
+from ..model.marginal import last_covariance, path_noises
+from ..model.network import Theta
+from ..prediction.density.components import Components, Stored
 from ..prediction.density.mixture import PredictiveMixture
-from ..prediction.per_draw import spaced
-from .paths import QuickDensities, draw_paths
+from ..prediction.per_draw import DrawDensities, as_float64, row_blocks, spaced
 
 # Draws times paths of all chains: those of the default network are 8,000.
 MOST_COMPONENTS = 16_000
 JUDGED_ROWS = 50
+# Numbers of a hidden layer that are worked on at once: they stay in the processor's cache.
+CACHED_VALUES = 1 << 17
+# Rows times paths of one matrix product: BLAS would share larger ones among threads, which wait for
+# each other much longer than one of them takes.
+PRODUCT_ROWS = 256
 
 
 @dataclass(frozen=True)
@@ -91,3 +107,127 @@ def _reading(model: Any, rows: Any) -> Any:
     made = copy.copy(model)
     made.encoded_rows = rows
     return made
+
+
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """R noise paths of M draws: layer l is h(u β_lᵀ + above_l) + below_l.
+
+    Shapes: ``beta`` (M, in, out); ``above`` (M, R, out), γ_l and the noise before h, R = 1 for the
+    last layer; ``below`` (M, R, out), the noise after h; ``covs`` (M, Q, Q), what the last layer
+    adds.
+    """
+
+    beta: tuple[np.ndarray, ...]
+    above: tuple[np.ndarray, ...]
+    below: tuple[np.ndarray, ...]
+    covs: np.ndarray
+    h: PiecewiseLinear
+    paths: int
+
+    def means(self, x: np.ndarray) -> np.ndarray:
+        """β_L h(v_{L-1}) + γ_L of rows x (N, P) without gaps: (N, M, R, Q)."""
+        draws, outcomes = self.covs.shape[:2]
+        found = np.empty((draws, len(x), self.paths, outcomes))
+        rows = max(PRODUCT_ROWS // self.paths, 1)
+        widest = max(beta.shape[2] for beta in self.beta)
+        size = max(CACHED_VALUES // (min(rows, len(x)) * self.paths * widest), 1)
+        for first in range(0, len(x), rows):
+            part = slice(first, first + rows)
+            for start in range(0, draws, size):
+                block = slice(start, start + size)
+                found[block, part] = self._block(x[part], block)
+        return np.moveaxis(found, 0, 1)
+
+    def _block(self, x: np.ndarray, block: slice) -> np.ndarray:
+        """The same of some draws: (m, N, R, Q)."""
+        u, last = x[None, :, None], len(self.beta) - 1
+        for l, (beta, above) in enumerate(zip(self.beta, self.above, strict=True)):
+            shape = u.shape[:3]
+            flat = u.reshape(len(u), -1, u.shape[3]) @ beta[block]
+            v = flat.reshape(len(flat), *shape[1:], -1) + above[block][:, None]
+            u = v if l == last else piecewise(self.h, v)
+            if l < last - 1:
+                u += self.below[l][block][:, None]
+        return u
+
+    def components(self, x: np.ndarray, weights: np.ndarray) -> Components:
+        """Components of the predictive density; ``weights`` (M,) are those of the draws."""
+        draws, outcomes = self.covs.shape[:2]
+        means = self.means(x).reshape(len(x), draws * self.paths, outcomes)
+        shared = np.repeat(weights / self.paths, self.paths)[None]
+        return Components(shared, means, np.repeat(self.covs, self.paths, axis=0)[None])
+
+
+def piecewise(h: PiecewiseLinear, t: np.ndarray) -> np.ndarray:
+    """h(t) by NumPy."""
+    if h.b == (0.0, 1.0, 0.0) and h.b_prime[1] == 0 and h.c == (h.b_prime[0], h.b_prime[2]):
+        return np.clip(t, *h.c, out=t)
+    value = h.b[0] * t + h.b_prime[0]
+    for b, b_prime, c in zip(h.b[1:], h.b_prime[1:], h.c, strict=True):
+        np.copyto(value, b * t + b_prime, where=t >= c)
+    return value
+
+
+def draw_paths(key: jax.Array, draws: Theta, h: PiecewiseLinear, paths: int, shared: bool) -> Paths:
+    """Paths as the estimator draws them; the noise is shared by the draws, or each has its own."""
+    theta = jax.tree.map(lambda a: np.asarray(a, float), draws)
+    count, paths = len(theta.gamma[0]), paths if theta.L else 1
+    noises = _noises(key, theta, paths, shared)
+    above = [
+        gamma[:, None] + np.sqrt(tau2)[:, None] * noise[:, 0, :, 0]
+        for gamma, tau2, noise in zip(theta.gamma[:-1], theta.tau2[:-1], noises, strict=True)
+    ]
+    below = [
+        np.sqrt(sigma2)[:, None] * noise[:, 1, :, 0]
+        for sigma2, noise in zip(theta.sigma2, noises, strict=True)
+    ]
+    with numerics():
+        covs = np.asarray(jax.vmap(last_covariance)(as_float64(theta)))
+    beta = tuple(np.ascontiguousarray(b.swapaxes(1, 2)) for b in theta.beta)
+    above.append(theta.gamma[-1].reshape(count, 1, -1))
+    return Paths(beta, tuple(above), tuple(below), covs, h, paths)
+
+
+def _noises(key: jax.Array, theta: Theta, paths: int, shared: bool) -> list[np.ndarray]:
+    """Standard normals of each hidden layer: (M or 1, 2, R, 1, width)."""
+    with numerics():
+        numbers = jnp.arange(1 if shared else len(theta.gamma[0]))
+        return [
+            np.asarray(_layer(key, numbers, l, paths, theta.gamma[l].shape[1], shared))
+            for l in range(theta.L)
+        ]
+
+
+@partial(jax.jit, static_argnums=(3, 4, 5))
+def _layer(key, numbers, l, paths: int, width: int, shared: bool) -> jax.Array:
+    def noise(m):
+        own = key if shared else jax.random.fold_in(key, m)
+        return path_noises(jax.random.fold_in(own, l), paths, width, jnp.float64)
+
+    return jax.lax.map(noise, numbers)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class QuickDensities(DrawDensities):
+    """The law of every draw, from paths that were drawn before."""
+
+    drawn: Paths
+
+    @classmethod
+    def of(cls, given: DrawDensities, drawn: Paths) -> "QuickDensities":
+        return cls(**{f.name: getattr(given, f.name) for f in fields(given)}, drawn=drawn)
+
+    def covs(self) -> np.ndarray:
+        """Covariances given a path, the same for all paths and rows; (M, Q, Q)."""
+        return self.drawn.covs * np.outer(self.scale, self.scale)
+
+    def blocks(self, width: int = 1) -> Iterator[tuple[slice, np.ndarray]]:
+        """Blocks of rows, and the means of every draw and path there: (B, M, R, Q)."""
+        if np.isnan(self.x).any():
+            yield from super().blocks(width)
+            return
+        a_row = len(self.weights) * max(self.drawn.paths * self.n_outcomes, width)
+        for rows in row_blocks(len(self.x), a_row):
+            shift = self.shift[rows, None, None] if self.shift.ndim == 2 else self.shift
+            yield rows, self.drawn.means(np.asarray(self.x[rows], float)) * self.scale + shift

@@ -39,7 +39,7 @@ def render(content: Mapping[str, Any]) -> str:
         raise ModuleNotFoundError(
             "the page needs Jinja2: pip install 'deepnoise[report]'"
         ) from None
-    from ...report.render import environment
+    from ...report.page import environment
 
     shared = environment()
     shared.loader = ChoiceLoader(

@@ -1,6 +1,7 @@
-"""Densities of single rows, with what was observed and how sure the model is of the curve."""
+"""Densities of single rows, and the rows that the model found least likely."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from markupsafe import Markup
@@ -17,6 +18,7 @@ from ..prediction.density.supported import (
     is_of_counts,
     point_masses,
 )
+from ..prediction.metrics import log_scores
 from . import svg
 from .case import Case
 from .words import capitalized, number, percent
@@ -24,6 +26,8 @@ from .words import capitalized, number, percent
 LEVEL = 0.9
 POINTS = 161
 WIDTH, HEIGHT = 440, 190
+MOST = 10
+COLUMNS = 12
 
 
 @dataclass(frozen=True)
@@ -170,3 +174,74 @@ def mark(case: Case, place: int, plot: svg.Panel) -> list[Markup]:
     low, high = max(low, plot.x.low), min(high, plot.x.high)
     start, stop, ground = float(plot.x(low)), float(plot.x(high)), float(plot.y(0))
     return [svg.box(start, ground - 5, stop - start, 5, "window")]
+
+
+@dataclass(frozen=True)
+class Worst:
+    """Rows, the most surprising first; ``left_out`` columns are not shown."""
+
+    left_out: int
+    rows: tuple["WorstRow", ...]
+
+
+@dataclass(frozen=True)
+class WorstRow:
+    """``features`` are the names of columns and their values, in a line."""
+
+    name: str
+    observed: str
+    interval: str
+    where: str
+    features: Markup
+
+
+def worst(case: Case) -> Worst:
+    surprise = -log_scores(case.density, case.outcomes)
+    places = np.argsort(-surprise, kind="stable")[: min(MOST, len(surprise))]
+    ends = case.out(case.density[places].interval(0.9))
+    names, columns = table_columns(case, places)
+    rows = [
+        WorstRow(
+            capitalized(case.called(place)),
+            case.observation(place),
+            f"{number(ends[i, 0])} to {number(ends[i, 1])}",
+            where(case, int(place)),
+            inline([(name, cell(column[i])) for name, column in zip(names, columns)]),
+        )
+        for i, place in enumerate(places)
+    ]
+    return Worst(max(len(names) - COLUMNS, 0), tuple(rows))
+
+
+def where(case: Case, place: int) -> str:
+    low, high = (float(end[place]) for end in case.bounds)
+    density = case.density[place]
+    if low != high:
+        return f"there lies {percent(float(density.probability_between(low, high)[0]))}"
+    return side(float(density.cdf(low)[0]))
+
+
+def side(below: float) -> str:
+    if below >= 0.5:
+        return f"above {percent(below)} of the density"
+    return f"below {percent(1 - below)} of the density"
+
+
+def inline(pairs: list[tuple[str, str]]) -> Markup:
+    """Pairs that are not torn apart at the end of a line."""
+    one = Markup('<span class="together"><span class="soft">{}</span> {}</span>')
+    return Markup(" · ").join(one.format(*pair) for pair in pairs)
+
+
+def table_columns(case: Case, places: np.ndarray) -> tuple[tuple[str, ...], list[Any]]:
+    names = tuple(column.name for column in case.model.encoder_.columns)
+    few = take(case.X, places)
+    if hasattr(few, "columns"):
+        return names, [list(few[name]) for name in list(few.columns)[:COLUMNS]]
+    return names, list(np.asarray(few).T[:COLUMNS])
+
+
+def cell(value: Any) -> str:
+    if isinstance(value, int | float | np.number) and not isinstance(value, bool):
+        return number(float(value))
+    return str(value)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from deepnoise import BDeepNoiseClassifier
+from deepnoise.explore import server as explorer
 from deepnoise.explore.page import verdict
 from deepnoise.explore.server import LARGEST, Server, Service
 from tests.cli_toy import error, home, run
@@ -142,7 +143,7 @@ def test_a_failure_is_logged_without_the_token(server, monkeypatch, capfd, caplo
     def fail(*_):
         raise RuntimeError("no more memory")
 
-    monkeypatch.setattr("deepnoise.explore.server.picture", fail)
+    monkeypatch.setattr(explorer, "picture", fail)
     status, _, text = asked(server.address + "answer", QUESTION)
     assert status == 500
     assert "the terminal" in json.loads(text)["problem"]

@@ -29,7 +29,7 @@ from sklearn.base import BaseEstimator
 
 from deepnoise.baselines import registry
 from deepnoise.prediction import metrics
-from deepnoise.prediction.rivals import one_density, straight_line
+from deepnoise.prediction.comparison import one_density, straight_line
 from scoring_bench_scores import scores
 from scoring_bench_tables import FOLDS, MOST_ROWS, folds, load
 from scoring_bench_wrapper import wrapper_class

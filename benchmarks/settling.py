@@ -23,7 +23,7 @@ from deepnoise import BDeepNoiseRegressor
 from deepnoise.datasets.uci import load_uci
 from deepnoise.inference import posterior, priors
 from deepnoise.inference.diagnostics import diagnose
-from deepnoise.prediction.functionals import moments
+from deepnoise.prediction.per_draw import moments
 from deepnoise.prediction.predict import predictive
 from deepnoise.studies.work import versions
 

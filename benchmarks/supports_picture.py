@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from deepnoise import BDeepNoiseRegressor, plots
-from deepnoise.prediction.density.smooth import smoothed
+from deepnoise.prediction.density.derived import smoothed
 from supports import SETTINGS, STUDIES, drawn
 
 ROWS = 400

@@ -7,9 +7,8 @@ import pytest
 
 from deepnoise import plots
 from deepnoise.prediction.credible import Band
-from deepnoise.prediction.decompose import VarianceParts, sources
-from deepnoise.prediction.entropy import EntropyParts
 from deepnoise.prediction.selection import OutcomeSelection
+from deepnoise.prediction.uncertainty import EntropyParts, VarianceParts, sources
 
 from .test_plots import drawn
 

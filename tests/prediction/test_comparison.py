@@ -6,9 +6,17 @@ from scipy import stats
 
 from deepnoise.model.outcome import Window
 from deepnoise.prediction import metrics
-from deepnoise.prediction.comparison import Gain, Usefulness, celled, gain, usefulness
+from deepnoise.prediction.comparison import (
+    Gain,
+    Usefulness,
+    celled,
+    gain,
+    one_density,
+    straight_line,
+    usefulness,
+    within,
+)
 from deepnoise.prediction.density.mixture import PredictiveMixture
-from deepnoise.prediction.rivals import one_density, straight_line, within
 
 
 def gaussians(means, sd):

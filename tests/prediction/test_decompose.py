@@ -9,8 +9,8 @@ import pytest
 from deepnoise.model.activation import hard_tanh, identity
 from deepnoise.model.bounds import variance_bound
 from deepnoise.prediction import per_draw
-from deepnoise.prediction.decompose import decompose, sources
-from deepnoise.prediction.functionals import moments
+from deepnoise.prediction.per_draw import moments
+from deepnoise.prediction.uncertainty import decompose, sources
 
 from .networks import densities
 

@@ -10,9 +10,8 @@ from scipy import integrate, special, stats
 from deepnoise.model.activation import identity
 from deepnoise.prediction import per_draw
 from deepnoise.prediction.density.mixture import PredictiveMixture
-from deepnoise.prediction.entropy import SAMPLES, entropy_parts, information
-from deepnoise.prediction.functionals import moments
-from deepnoise.prediction.per_draw import thinned
+from deepnoise.prediction.per_draw import moments, thinned
+from deepnoise.prediction.uncertainty import SAMPLES, entropy_parts, information
 
 from .networks import densities
 

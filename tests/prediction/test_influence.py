@@ -6,9 +6,8 @@ import pytest
 from deepnoise.model.activation import PiecewiseLinear, hard_tanh, identity
 from deepnoise.prediction import influence as influence_module
 from deepnoise.prediction import per_draw
-from deepnoise.prediction.functionals import moments
 from deepnoise.prediction.influence import Category, influence, noise_floor
-from deepnoise.prediction.per_draw import DrawDensities
+from deepnoise.prediction.per_draw import DrawDensities, moments
 
 from .networks import densities
 

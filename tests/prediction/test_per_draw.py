@@ -11,13 +11,13 @@ from deepnoise.model.marginal import path_log_likelihood
 from deepnoise.prediction import per_draw
 from deepnoise.prediction.credible import above, above_each, bands
 from deepnoise.prediction.density.mixture import PredictiveMixture
-from deepnoise.prediction.functionals import (
+from deepnoise.prediction.per_draw import (
     in_words,
     log_likelihood,
     moments,
     predictive_functionals,
+    weighted_quantiles,
 )
-from deepnoise.prediction.per_draw import weighted_quantiles
 
 from .networks import densities
 

@@ -7,7 +7,7 @@ from scipy.signal import find_peaks
 from deepnoise import BDeepNoiseRegressor, PredictiveMixture
 from deepnoise.estimators.drawn import COMPONENTS, to_draw
 from deepnoise.prediction.credible import bands
-from deepnoise.prediction.density.smooth import TOLERANCE, bandwidths, smoothed, widened
+from deepnoise.prediction.density.derived import TOLERANCE, bandwidths, smoothed, widened
 
 from .networks import densities
 

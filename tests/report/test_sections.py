@@ -8,10 +8,10 @@ from scipy import stats
 
 from deepnoise.inference.diagnostics import VERDICTS
 from deepnoise.prediction import metrics
+from deepnoise.prediction.comparison import one_density
 from deepnoise.prediction.credible import Band
 from deepnoise.prediction.density.mixture import PredictiveMixture
 from deepnoise.prediction.influence import Effects, Influence, LevelEffects
-from deepnoise.prediction.rivals import one_density
 from deepnoise.report import calibration, convergence, rows, svg, words
 from deepnoise.report.case import judged_rows, make_case
 from deepnoise.report.influence import influences, leading, lines, split

@@ -56,7 +56,7 @@ def diagnose(model, everything, as_json) -> None:
     R-hat and effective sample sizes of predictive means, sds and log densities, or of class
     probabilities, at training rows, which count from 1 here and from 0 in --json.
     """
-    from ..prediction.functionals import in_words
+    from ..prediction.per_draw import in_words
 
     folder, diagnostics = model, open_finished(model, classes=True).diagnostics_
     if as_json:

@@ -12,14 +12,13 @@ from sklearn.utils.validation import check_array
 from ..inference.posterior import Posterior
 from ..inference.warmstart import tied
 from ..model.outcome import Window
+from ..prediction.comparison import one_normal
 from ..prediction.density.derived import guarded
 from ..prediction.density.mixture import PredictiveMixture
 from ..prediction.density.support import REAL, Support
 from ..prediction.density.supported import Density, SupportedDensity, moved
-from ..prediction.functionals import chain_weights
-from ..prediction.per_draw import DrawDensities
+from ..prediction.per_draw import DrawDensities, chain_weights
 from ..prediction.predict import predictive
-from ..prediction.rivals import one_normal
 from . import settings
 from .adapt import AdaptsSites
 from .base import DensityRegressor

@@ -21,8 +21,8 @@ from ..inference.runtime import numerics
 from ..inference.sharding import Crew
 from ..model.covariates import InputLaw, input_prior, inputs_given
 from ..model.outcome import Window
-from ..prediction.familiarity import Familiarity, familiarity
 from ..prediction.per_draw import DrawDensities, spaced
+from ..prediction.uncertainty import Familiarity, familiarity
 from . import files, settings
 from .checkpoint import Checkpointer, checkpoint_seed, estimator_header
 from .encode import TableEncoder

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..prediction.influence import Category
 
-# A mixture of so many components, smoothed within the tolerance of ``density.smooth``, has no
+# A mixture of so many components, smoothed within the tolerance of ``density.derived``, has no
 # wiggle that can be seen.
 COMPONENTS = 8000
 

@@ -10,14 +10,12 @@ from numpy.typing import ArrayLike
 from ..model.outcome import Window
 from ..prediction import credible
 from ..prediction.credible import Centiles, centiles_of
-from ..prediction.decompose import VarianceParts, decompose
 from ..prediction.density.mixture import PredictiveMixture
 from ..prediction.density.support import Support
 from ..prediction.density.supported import Density, SupportedDensity
-from ..prediction.entropy import EntropyParts, entropy_parts
-from ..prediction.functionals import chain_likelihoods, predictive_functionals
 from ..prediction.influence import Influence, influence
-from ..prediction.per_draw import DrawDensities, thinned
+from ..prediction.per_draw import DrawDensities, chain_likelihoods, predictive_functionals, thinned
+from ..prediction.uncertainty import EntropyParts, VarianceParts, decompose, entropy_parts
 from .convergence import ChainInsights
 from .drawn import categories
 from .units import Units
@@ -148,7 +146,7 @@ class PosteriorInsights(ChainInsights):
             Where to evaluate the quantile function; by default 0.05, 0.1, ..., 0.95.
         widen : number or array (N,)
             Standard deviation of normal noise to add to y, for smoother bands; see
-            ``deepnoise.prediction.density.smooth.bandwidths``.
+            ``deepnoise.prediction.density.derived.bandwidths``.
 
         Returns
         -------

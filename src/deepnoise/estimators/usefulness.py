@@ -7,10 +7,9 @@ import jax
 import numpy as np
 
 from ..model.outcome import Window
-from ..prediction.comparison import Usefulness, usefulness
+from ..prediction.comparison import Usefulness, one_density, straight_line, usefulness
 from ..prediction.density.supported import Density
 from ..prediction.metrics import on_latent_scale
-from ..prediction.rivals import one_density, straight_line
 from .outcomes import taken
 
 # Rivals of more training rows would cost more and be no better.

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
-from ..prediction.functionals import in_words
+from ..prediction.per_draw import in_words
 from .style import CHAINS, INK, canvas, legend_above, paper_style
 
 if TYPE_CHECKING:

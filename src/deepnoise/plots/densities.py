@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..prediction.density.smooth import smoothed
+from ..prediction.density.derived import smoothed
 from ..prediction.density.supported import (
     Density,
     axis_ends,

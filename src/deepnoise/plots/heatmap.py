@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from ..estimators.drawn import to_draw
 from ..estimators.table import take
-from ..prediction.density.smooth import bandwidths, widened
+from ..prediction.density.derived import bandwidths, widened
 from ..prediction.density.supported import (
     Density,
     SupportedDensity,

@@ -15,12 +15,12 @@ from ..model.marginal import last_covariance, path_means
 from ..model.network import Theta
 from .credible import Band, band, check_level
 from .density.sums import padded
-from .functionals import moments
-from .parts import influence_table
-from .per_draw import DrawDensities, as_float64, row_blocks, spaced, weighted_quantiles
+from .per_draw import DrawDensities, as_float64, moments, row_blocks, spaced, weighted_quantiles
 
 # Products of two columns are looked for in tables of at most so many.
 PAIRED = 32
+# Of a table in a notebook.
+SHOWN_COLUMNS = 20
 # Averages over rows at each level: more of them would change no digit that is shown.
 ROWS, VALUES = 200, 1 << 24
 
@@ -315,3 +315,41 @@ def _band(densities: DrawDensities, values: np.ndarray, level: float) -> Band:
 def _squeezed(values: np.ndarray, outcomes: int) -> np.ndarray:
     """(C,) from (1, C), (C, Q) from (Q, C)."""
     return values[0] if outcomes == 1 else values.T
+
+
+def influence_table(found: Influence) -> tuple[str, list[str], list[list[str]]]:
+    """The strongest columns first; of several outcomes, a line a column and outcome."""
+    effects, spread = found.on_mean, found.on_sd
+    columns = len(found.columns)
+    size, floor, mean, low, high, on_sd = (
+        part.reshape(columns, -1)
+        for part in (
+            effects.size,
+            effects.floor,
+            effects.signed.mean,
+            effects.signed.lower,
+            effects.signed.upper,
+            spread.size,
+        )
+    )
+    outcomes = size.shape[1]
+    order = np.argsort(-size.max(axis=1), kind="stable")[:SHOWN_COLUMNS]
+    rows = [
+        [
+            found.columns[j],
+            *([str(q + 1)] if outcomes > 1 else []),
+            f"{size[j, q]:.4g}",
+            f"{floor[j, q]:.4g}",
+            f"{mean[j, q]:+.4g} ({low[j, q]:.4g} to {high[j, q]:.4g})",
+            f"{on_sd[j, q]:.4g}",
+        ]
+        for j in order
+        for q in range(outcomes)
+    ]
+    outcome = ["outcome"] if outcomes > 1 else []
+    more = f", the {SHOWN_COLUMNS} strongest of {columns:,}" if columns > SHOWN_COLUMNS else ""
+    return (
+        f"Influence: change of y per sd of a column{more}",
+        ["column", *outcome, "size", "noise reaches", "direction", "size, on the sd of y"],
+        rows,
+    )

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from ..estimators.drawn import to_draw
 from ..estimators.table import take
 from ..prediction.credible import Band
-from ..prediction.density.smooth import bandwidths, widened
+from ..prediction.density.derived import bandwidths, widened
 from ..prediction.density.supported import (
     Density,
     axis_ends,

@@ -26,8 +26,7 @@ from ..inference.warmstart import tied
 from ..model.network import Theta
 from ..prediction.density.derived import guarded
 from ..prediction.density.mixture import PredictiveMixture
-from ..prediction.functionals import chain_weights
-from ..prediction.per_draw import DrawDensities
+from ..prediction.per_draw import DrawDensities, chain_weights
 from ..prediction.predict import predictive
 from .ledger import Claim, Ledger, case_of
 from .runner import Say, Study, claimed, described

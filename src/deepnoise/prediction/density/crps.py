@@ -8,6 +8,10 @@ and to 1e-7 where there are more than ``MANY`` components and erfc is float32:
   rule with step h errs by no more than about h Σ_c w_c exp(-π² s_c² / h²); see ``_step``.
 - ``_by_pairs``: among sorted components, pairs further apart than 6.5 sds contribute |m - m'|,
   whose sum is a cumulative sum; only nearer neighbours need their own E|X - X'|.
+
+Beside it, how far apart the cdfs of two mixtures are: a bound that holds between the points of a
+grid too.  Between two points h apart, a difference D of cdfs exceeds its values there by at most
+h² sup|D''| / 8, and |D''| <= max|φ'| (Σ w_c / s_c² of the one + that of the other).
 """
 
 import jax
@@ -24,6 +28,12 @@ FAR_SDS = 6.5
 FEW = 64
 MANY = 256
 PAIR_COST = 2.5
+# max|φ'| = φ(1)
+STEEPEST = float(np.exp(-0.5) / np.sqrt(2 * np.pi))
+# Φ(-6.5), what may lie beyond the grid.
+BEYOND = 5e-11
+BETWEEN = 2e-4
+MOST_POINTS = 4096
 
 
 def crps(law: Law, y: np.ndarray) -> np.ndarray:
@@ -155,3 +165,28 @@ def _near_pairs(law: Law) -> jax.Array:
 
     own = jnp.sum(law.weights**2 * law.sds, -1) / np.sqrt(np.pi)
     return jax.lax.while_loop(unfinished, add, (1, jnp.zeros(rows), own))[2]
+
+
+def cdf_distance(one: Law, other: Law) -> np.ndarray:
+    """An upper bound of sup_y |F(y) - G(y)| of each row; (B,).
+
+    It is at most BETWEEN above the supremum, unless that would need more than MOST_POINTS points.
+    """
+    low, high = _ends(one, other)
+    curvature = STEEPEST * (_mean_precision(one) + _mean_precision(other))
+    step = np.sqrt(8 * BETWEEN / curvature)
+    count = int(min(np.ceil(((high - low) / step).max()) + 1, MOST_POINTS))
+    grid = np.linspace(low, high, count, axis=1)
+    apart = np.abs(evaluate(cdf, one, grid) - evaluate(cdf, other, grid)).max(-1)
+    between = curvature * ((high - low) / (count - 1)) ** 2 / 8
+    return np.minimum(apart + between + BEYOND, 1.0)
+
+
+def _ends(*laws: Law) -> tuple[np.ndarray, np.ndarray]:
+    lows = [(law.means - FAR_SDS * law.sds).min(-1) for law in laws]
+    highs = [(law.means + FAR_SDS * law.sds).max(-1) for law in laws]
+    return np.minimum(*lows), np.maximum(*highs)
+
+
+def _mean_precision(law: Law) -> np.ndarray:
+    return np.sum(law.weights / law.sds**2, -1)

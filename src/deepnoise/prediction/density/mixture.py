@@ -16,14 +16,11 @@ from numpy.typing import ArrayLike
 
 from . import components as mixture_components
 from . import sums as kernels
-from .components import Components, Read, Stored
-from .conditional import observed, read_conditional
-from .crps import crps
-from .distance import cdf_distance
+from .components import Components, Read, Stored, observed, read_conditional
+from .crps import cdf_distance, crps
 from .hdi import NODES, hdi
 from .html import mixture_html
-from .quantile import quantile, sample_size
-from .risk import expectation, node_count, tail_mean
+from .quantile import expectation, node_count, quantile, sample_size, tail_mean
 from .sums import Law, evaluate
 
 BLOCK_VALUES = 1 << 20
@@ -400,7 +397,7 @@ class PredictiveMixture:
         """
         mixture_components.check_coverage(coverage, most=np.nextafter(1.0, 0.0))
         regions = []
-        for _, laws in self._laws(NODES):
+        for _, laws in self.laws(NODES):
             regions += zip(*(hdi(law, coverage) for law in laws), strict=True)
         return [region[0] if self.n_outcomes == 1 else list(region) for region in regions]
 
@@ -530,6 +527,15 @@ class PredictiveMixture:
             draws[rows] = block.draw(u[rows], draws[rows])
         return self._squeeze(draws)
 
+    def laws(self, width: int = 1) -> Iterator[tuple[slice, list[Law]]]:
+        """Block by block, the law of each outcome."""
+        for rows, block in self._blocks(width):
+            yield rows, [block.law(q) for q in range(self.n_outcomes)]
+
+    def along(self, kernel: Callable, points: np.ndarray) -> np.ndarray:
+        """A kernel at several points of each row's own, (N, G); of one outcome."""
+        return self._each(lambda law, rows, _: evaluate(kernel, law, points[rows]), points.shape[1])
+
     def _spans(self, width: int = 1) -> Iterator[tuple[int, int]]:
         """Blocks of a power of two rows, none with more than BLOCK_VALUES numbers (or one row)."""
         a_row = max(self.n_components * self.n_outcomes**2, width)
@@ -548,16 +554,11 @@ class PredictiveMixture:
         for start, stop in self._spans(width):
             yield slice(start, stop), self._block(start, stop)
 
-    def _laws(self, width: int = 1) -> Iterator[tuple[slice, list[Law]]]:
-        """Block by block, the law of each outcome."""
-        for rows, block in self._blocks(width):
-            yield rows, [block.law(q) for q in range(self.n_outcomes)]
-
     def _each(self, function: Callable, width: int = 1) -> np.ndarray:
         """function(law, rows, q) of every block and outcome; outcomes on the last axis."""
         found = [
             np.stack([function(law, rows, q) for q, law in enumerate(laws)], -1)
-            for rows, laws in self._laws(width)
+            for rows, laws in self.laws(width)
         ]
         return self._squeeze(np.concatenate(found))
 
@@ -567,10 +568,6 @@ class PredictiveMixture:
     def _on(self, kernel: Callable, grid: ArrayLike) -> np.ndarray:
         points = np.asarray(grid, dtype=float).reshape(1, -1)
         return self._each(lambda law, *_: evaluate(kernel, law, points), points.size)
-
-    def _along(self, kernel: Callable, points: np.ndarray) -> np.ndarray:
-        """A kernel at several points of each row's own, (N, G); of one outcome."""
-        return self._each(lambda law, rows, _: evaluate(kernel, law, points[rows]), points.shape[1])
 
     def _joint(self, function: Callable, width: int = 1) -> np.ndarray:
         """function(joint law, rows) of every block."""

@@ -1,11 +1,12 @@
-"""Quantiles of Gaussian mixtures by safeguarded Newton steps on the probit scale."""
+"""Quantiles of Gaussian mixtures by safeguarded Newton steps on the probit scale; expectations."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import ndtri
+from jax.scipy.special import erfc, ndtri
 from scipy.special import ndtri as np_ndtri
 
 from ...inference.runtime import numerics
@@ -18,6 +19,8 @@ from .sums import (
     evaluate,
     pad,
     pad_law,
+    phi,
+    standardise,
     tail_mass,
     take_rows,
 )
@@ -28,6 +31,9 @@ GOLDEN = 0.5 * (5**0.5 - 1)
 STEPS_A_CALL = 8
 WORTH_SPLITTING = 1 << 18
 MAX_CALLS = 50
+# Nodes of all components of a row together, within bounds for each component.
+NODES_A_ROW = 4096
+MOST_NODES, FEWEST_NODES = 128, 8
 
 
 class Goal(NamedTuple):
@@ -199,3 +205,41 @@ def _step(goal: Goal, search: Search, mass: jax.Array, slope: jax.Array) -> Sear
     guess = jnp.where((guess > low) & (guess < high), guess, 0.5 * (low + high))
     new = jnp.where(done, x, jnp.where(good, newton, guess))
     return Search(new, low, high, jnp.abs(new - x), done)
+
+
+def node_count(components: int) -> int:
+    """Nodes a component."""
+    return int(np.clip(NODES_A_ROW // components, FEWEST_NODES, MOST_NODES))
+
+
+def expectation(law: Law, loss: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """E[loss(Y)] of each row by Gauss-Hermite quadrature of every component; (B,)."""
+    z, weights = np.polynomial.hermite_e.hermegauss(node_count(law.means.shape[1]))
+    y = law.means[:, :, None] + law.sds[:, :, None] * z
+    values = np.asarray(loss(y), dtype=float)
+    if values.shape != y.shape:
+        raise ValueError(
+            f"loss must map an array to one of its shape; it made {values.shape} of {y.shape}"
+        )
+    return np.sum(law.weights * (values @ (weights / weights.sum())), -1)
+
+
+def tail_mean(law: Law, level: float, upper: bool) -> np.ndarray:
+    """E[Y | Y >= q] for the quantile q at ``level``, or E[Y | Y <= q]; (B,)."""
+    cut = quantile(law, np.array([level]))
+    return evaluate(_above if upper else _below, law, cut)[:, 0]
+
+
+def _above(law: Law, x: jax.Array) -> jax.Array:
+    return _beyond(law, x, 1.0)
+
+
+def _below(law: Law, x: jax.Array) -> jax.Array:
+    return _beyond(law, x, -1.0)
+
+
+def _beyond(law: Law, x: jax.Array, sign: float) -> jax.Array:
+    """x + sign E[excess] / P(beyond x)."""
+    z = sign * standardise(law, x)
+    excess = law.sds * (phi(z) - z * 0.5 * erfc(z * np.sqrt(0.5)))
+    return x + sign * jnp.sum(law.weights * excess, -1) / tail_mass(law, x, -sign)

@@ -180,7 +180,7 @@ class SupportedDensity:
             return found
         ends = np.maximum(self.latent.quantile(levels_within()), edges[-1])
         at, width = legendre(ends)
-        heights = self.latent._along(kernels.density, at)
+        heights = self.latent.along(kernels.density, at)
         return found + np.sum(width * heights * np.asarray(loss(value(at)), float), axis=1)
 
     def mean(self) -> np.ndarray:
@@ -271,7 +271,7 @@ class SupportedDensity:
         else:
             at, width = legendre(np.clip(edges, self.support.low, self.support.high))
         kernel = kernels.survival if above else kernels.cdf
-        return at, width, self.latent._along(kernel, self.support.most(at))
+        return at, width, self.latent.along(kernel, self.support.most(at))
 
     def _cells(self) -> tuple[np.ndarray, np.ndarray]:
         """Edges (N, J + 1) in z of cells of little mass (N, J); flats of g are cells of their own.
@@ -287,7 +287,7 @@ class SupportedDensity:
         flats = np.stack([self.support.least(points), self.support.most(points)]).ravel()
         flats = np.broadcast_to(flats[np.isfinite(flats)], (len(rough), np.isfinite(flats).sum()))
         edges = np.sort(np.concatenate([fine, rough[:, -1:], flats], axis=1), axis=1)
-        return edges, np.diff(self.latent._along(kernels.cdf, edges), axis=1)
+        return edges, np.diff(self.latent.along(kernels.cdf, edges), axis=1)
 
     def _counts(self, least: int = 0) -> np.ndarray:
         """0, 1, ... up to where hardly any mass is left, at most 256 of them."""

@@ -205,7 +205,7 @@ def interrupt(monkeypatch, when):
 
         return report
 
-    monkeypatch.setattr("deepnoise.cli.drawing.watch", watch)
+    monkeypatch.setattr("deepnoise.cli.chains.watch", watch)
 
 
 @pytest.mark.parametrize("when", [lambda t, n: n >= 3, lambda t, n: t >= 3], ids=["draws", "warm"])

@@ -9,8 +9,8 @@ import click
 
 from . import options
 from .app import Command, note
+from .chains import duration, watch
 from .plot import write_pictures
-from .progress import duration, watch
 
 QUICK = {"hidden": (3,), "chains": 2, "warmup": 20, "draws": 10, "paths": 4}
 QUICK |= {"init": "prior", "sampler": "gibbs"}

@@ -10,8 +10,8 @@ import click
 
 from . import options
 from .app import BadInput, Command, note
+from .chains import duration, watch
 from .fit import chain_options
-from .progress import duration, watch
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)

@@ -9,7 +9,7 @@ import pytest
 
 from deepnoise.estimators import checkpoint
 from deepnoise.estimators.checkpoint import Checkpointer, checkpoint_seed
-from deepnoise.inference.array_file import ModelFileError
+from deepnoise.inference.model_folder import ModelFileError
 from deepnoise.inference.storage import read
 
 from ..inference.stored import assert_same, cut, noise, plan

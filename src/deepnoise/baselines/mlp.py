@@ -15,8 +15,7 @@ import numpy as np
 
 from ..estimators.settings import check_float32
 from ..inference.runtime import numerics
-from ..inference.training import early_stopped
-from ..inference.warmstart import UNIFORM_SD
+from ..inference.warmstart import UNIFORM_SD, early_stopped
 from ..model.activation import PiecewiseLinear
 from ..model.network import LOG_2PI
 from ..prediction.density.mixture import Components, PredictiveMixture

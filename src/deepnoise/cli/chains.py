@@ -37,8 +37,7 @@ def has_model(folder: Path) -> bool:
 
 def make_folder(folder: Path) -> None:
     """The folder, writable, or an error now rather than after an hour's work."""
-    from ..inference.array_file import ModelFileError
-    from ..inference.model_folder import check_writable
+    from ..inference.model_folder import ModelFileError, check_writable
 
     try:
         check_writable(folder)
@@ -56,7 +55,7 @@ def discard_empty(folder: Path) -> None:
 
 def draw(model: Any, action: Callable[[], Any], folder: Path, source: str, quiet: bool) -> float:
     """Run ``action``, which draws and writes checkpoints to the folder; the seconds it took."""
-    from ..inference.array_file import ModelFileError
+    from ..inference.model_folder import ModelFileError
     from ..inference.sharding import LostProcessError
 
     model.set_params(checkpoint=str(folder), progress=False if quiet else watch(model))
@@ -106,7 +105,7 @@ def check_complete(model: Any, wanted: int, folder: Path) -> None:
 
 def persist(model: Any, folder: Path) -> None:
     """Write the model; if that fails, say what is left of it."""
-    from ..inference.array_file import ModelFileError
+    from ..inference.model_folder import ModelFileError
 
     try:
         model.save(folder)

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..inference import storage
-from ..inference.array_file import ModelFileError
-from ..inference.model_folder import HEADER, check_writable, current_header, to_json
+from ..inference.model_folder import HEADER, ModelFileError, check_writable, current_header, to_json
 from ..inference.posterior import Plan, Posterior
 from ..inference.priors import PriorSpec
 from ..inference.sharding import ALONE, Crew

@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..inference import arrays_folder, storage
-from ..inference.array_file import ModelFileError
-from ..inference.arrays_folder import StoredArrays
-from ..inference.model_folder import read_header
+from ..inference import model_folder, storage
+from ..inference.model_folder import ModelFileError, StoredArrays, read_header
 from ..inference.storage import Stored
 from ..model.activation import piecewise_linear
 from .checkpoint import estimator_header
@@ -49,7 +47,9 @@ def save(estimator: Any, path: Path | str) -> None:
 def save_arrays(estimator: Any, path: Path | str) -> None:
     """Write a fitted network, ``weights_`` and settings, to a folder in place of what is there."""
     check_is_fitted(estimator)
-    arrays_folder.write(path, estimator.weights_, estimator_header(estimator, estimator.seed_))
+    model_folder.write_weights(
+        path, estimator.weights_, estimator_header(estimator, estimator.seed_)
+    )
 
 
 def load(path: Path | str, lazy: bool = False) -> Any:
@@ -84,8 +84,8 @@ def load(path: Path | str, lazy: bool = False) -> Any:
     >>> deepnoise.load("network")
     BackpropRegressor(hidden=(5,), random_state=0, steps=100)
     """
-    trained = arrays_folder.holds_arrays(read_header(Path(path)))
-    stored = arrays_folder.read(path) if trained else storage.read(path, lazy)
+    trained = model_folder.holds_arrays(read_header(Path(path)))
+    stored = model_folder.read_weights(path) if trained else storage.read(path, lazy)
     try:
         return _trained(stored) if isinstance(stored, StoredArrays) else _restored(stored)
     except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 from .lazy import attributes
 
 if TYPE_CHECKING:
-    from .baselines.backprop import BackpropRegressor
-    from .baselines.cqr import ConformalQuantileRegressor
+    from .baselines.backprop import BackpropRegressor, DeepEnsembleRegressor
     from .baselines.deepnoise import DeepNoiseRegressor
     from .baselines.dropout import MCDropoutRegressor
-    from .baselines.ensemble import DeepEnsembleRegressor
     from .baselines.hmc import HMCRegressor
     from .baselines.mdn import MixtureDensityRegressor
+    from .baselines.quantiles import ConformalQuantileRegressor
     from .baselines.variational import VariationalRegressor
     from .estimators.bdeepnoise import BDeepNoiseRegressor
     from .estimators.classifier import BDeepNoiseClassifier
@@ -60,8 +59,8 @@ _HOME = {
     "BDeepNoiseRegressor": "estimators.bdeepnoise",
     "BDeepNoiseSurvival": "estimators.survival",
     "BackpropRegressor": "baselines.backprop",
-    "ConformalQuantileRegressor": "baselines.cqr",
-    "DeepEnsembleRegressor": "baselines.ensemble",
+    "ConformalQuantileRegressor": "baselines.quantiles",
+    "DeepEnsembleRegressor": "baselines.backprop",
     "DeepNoiseRegressor": "baselines.deepnoise",
     "PredictiveMixture": "prediction.density.mixture",
     "HMCRegressor": "baselines.hmc",

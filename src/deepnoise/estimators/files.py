@@ -23,12 +23,12 @@ ESTIMATORS = {
 }
 NETWORKS = {
     "BackpropRegressor": "deepnoise.baselines.backprop",
-    "DeepEnsembleRegressor": "deepnoise.baselines.ensemble",
+    "DeepEnsembleRegressor": "deepnoise.baselines.backprop",
     "MCDropoutRegressor": "deepnoise.baselines.dropout",
     "VariationalRegressor": "deepnoise.baselines.variational",
     "HMCRegressor": "deepnoise.baselines.hmc",
     "MixtureDensityRegressor": "deepnoise.baselines.mdn",
-    "ConformalQuantileRegressor": "deepnoise.baselines.cqr",
+    "ConformalQuantileRegressor": "deepnoise.baselines.quantiles",
     "DeepNoiseRegressor": "deepnoise.baselines.deepnoise",
 }
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from .baselines.variational import VariationalRegressor
     from .estimators.bdeepnoise import BDeepNoiseRegressor
     from .estimators.classifier import BDeepNoiseClassifier
+    from .estimators.effects import partial_dependence
     from .estimators.files import load
     from .estimators.outcomes import between, right_censored, rounded
-    from .estimators.partial import partial_dependence
     from .estimators.scoring import scorer
     from .estimators.shapley import shap_values
     from .estimators.survival import BDeepNoiseSurvival
@@ -72,7 +72,7 @@ _HOME = {
     "approximate": "model.activation",
     "between": "estimators.outcomes",
     "load": "estimators.files",
-    "partial_dependence": "estimators.partial",
+    "partial_dependence": "estimators.effects",
     "right_censored": "estimators.outcomes",
     "rounded": "estimators.outcomes",
     "scorer": "estimators.scoring",

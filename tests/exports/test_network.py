@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from deepnoise import BackpropRegressor
-from deepnoise.estimators.scores import Score
+from deepnoise.estimators.units import Score
 from deepnoise.exports import contents, network
 from deepnoise.exports.forward import mixture, score_of
 from deepnoise.exports.network import network_of

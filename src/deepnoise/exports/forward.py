@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..estimators.scores import Score
-from ..estimators.units import FAR
+from ..estimators.units import FAR, Score
 from ..model.activation import PiecewiseLinear
 from .network import Network
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
-from ..estimators.drawn import to_draw
+from ..estimators.insight import to_draw
 from ..estimators.table import take
 from ..prediction.credible import Band
 from ..prediction.density.smooth import bandwidths, widened

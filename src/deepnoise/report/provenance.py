@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from .. import __version__
-from ..estimators.sites import NEW
+from ..estimators.encode import NEW
 from .case import Case
 from .scores import training_moments
 from .words import counted, number

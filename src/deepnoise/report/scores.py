@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..estimators.usefulness import Rivals, keeps_rows, rivals_of
+from ..estimators.scoring import Rivals, keeps_rows, rivals_of
 from ..prediction import metrics
 from ..prediction.comparison import FEW, Gain
 from ..prediction.density.supported import Density

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..estimators.encode import Column, TableEncoder
-from ..estimators.sites import encode_sites
+from ..estimators.encode import Column, TableEncoder, encode_sites
 from .errors import InvalidError, shown
 
 

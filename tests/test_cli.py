@@ -205,7 +205,7 @@ def interrupt(monkeypatch, when):
 
         return report
 
-    monkeypatch.setattr("deepnoise.cli.drawing.watch", watch)
+    monkeypatch.setattr("deepnoise.cli.chains.watch", watch)
 
 
 @pytest.mark.parametrize("when", [lambda t, n: n >= 3, lambda t, n: t >= 3], ids=["draws", "warm"])
@@ -253,7 +253,7 @@ def test_a_full_disk_costs_nothing(home, model, tmp_path, monkeypatch):
 
     before = predicted(model, home / "test.csv")
     with monkeypatch.context() as patch:
-        patch.setattr("deepnoise.inference.array_file.to_disk", full)
+        patch.setattr("deepnoise.inference.model_folder.to_disk", full)
         assert "No space left" in error(run("resume", model, "--draws", 14), 1)
         assert "No space left" in error(fit(home / "train.csv", tmp_path / "new"), 1)
     assert not (tmp_path / "new").exists()

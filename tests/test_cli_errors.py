@@ -195,7 +195,7 @@ def test_debug_shows_where(home):
 
 
 def test_long_text_columns_are_remarked_upon(home, tmp_path, monkeypatch):
-    monkeypatch.setattr("deepnoise.cli.drawing.watch", lambda _: False)
+    monkeypatch.setattr("deepnoise.cli.chains.watch", lambda _: False)
     out = tmp_path / "model"
     result = run("fit", home / "train.csv", "--target", "y", "--out", out, *TINY, "--prior", "foo")
     assert "Warning: column 'id' is text with 24 different values" in result.stderr

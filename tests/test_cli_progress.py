@@ -4,8 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from deepnoise.cli.drawing import next_command
-from deepnoise.cli.progress import describe, duration
+from deepnoise.cli.chains import describe, duration, next_command
 
 
 def test_progress_says_how_long():

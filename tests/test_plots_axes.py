@@ -8,7 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from deepnoise import plots
-from deepnoise.estimators.partial import PartialDependence
+from deepnoise.estimators.effects import PartialDependence
 
 from .test_plots import chains, drawn, influence, rows
 from .test_plots_outcomes import selection, variance

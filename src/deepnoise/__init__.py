@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING
 from .lazy import attributes
 
 if TYPE_CHECKING:
-    from .baselines.backprop import BackpropRegressor
-    from .baselines.cqr import ConformalQuantileRegressor
+    from .baselines.backprop import BackpropRegressor, DeepEnsembleRegressor
     from .baselines.deepnoise import DeepNoiseRegressor
     from .baselines.dropout import MCDropoutRegressor
-    from .baselines.ensemble import DeepEnsembleRegressor
     from .baselines.hmc import HMCRegressor
     from .baselines.mdn import MixtureDensityRegressor
+    from .baselines.quantiles import ConformalQuantileRegressor
     from .baselines.variational import VariationalRegressor
     from .estimators.bdeepnoise import BDeepNoiseRegressor
     from .estimators.classifier import BDeepNoiseClassifier
+    from .estimators.effects import partial_dependence
     from .estimators.files import load
     from .estimators.outcomes import between, right_censored, rounded
-    from .estimators.partial import partial_dependence
     from .estimators.scoring import scorer
     from .estimators.shapley import shap_values
     from .estimators.survival import BDeepNoiseSurvival
@@ -60,8 +59,8 @@ _HOME = {
     "BDeepNoiseRegressor": "estimators.bdeepnoise",
     "BDeepNoiseSurvival": "estimators.survival",
     "BackpropRegressor": "baselines.backprop",
-    "ConformalQuantileRegressor": "baselines.cqr",
-    "DeepEnsembleRegressor": "baselines.ensemble",
+    "ConformalQuantileRegressor": "baselines.quantiles",
+    "DeepEnsembleRegressor": "baselines.backprop",
     "DeepNoiseRegressor": "baselines.deepnoise",
     "PredictiveMixture": "prediction.density.mixture",
     "HMCRegressor": "baselines.hmc",
@@ -73,7 +72,7 @@ _HOME = {
     "approximate": "model.activation",
     "between": "estimators.outcomes",
     "load": "estimators.files",
-    "partial_dependence": "estimators.partial",
+    "partial_dependence": "estimators.effects",
     "right_censored": "estimators.outcomes",
     "rounded": "estimators.outcomes",
     "scorer": "estimators.scoring",

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deepnoise.datasets import uci, uci_download
+from deepnoise.datasets import uci
 
 REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "uci"
 SHAPES = {
@@ -131,11 +131,11 @@ def collection(tmp_path, monkeypatch):
     np.savetxt(data / "index_test_1.txt", [3, 1])
     expected = "x0,x1,y\n1,2,3\n4,5.5,6\n-7,0.008,9\n0,0,0\n"
     sums = [hashlib.sha256(text.encode()).hexdigest() for text in (expected, SPLITS)]
-    monkeypatch.setitem(uci_download.SOURCES, "tiny", uci_download.Source("tiny-set", *sums, 2))
+    monkeypatch.setitem(uci.SOURCES, "tiny", uci.Source("tiny-set", *sums, 2))
     handler = partial(QuietHandler, directory=tmp_path / "remote")
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        monkeypatch.setattr(uci_download, "BASE_URL", f"http://127.0.0.1:{server.server_port}")
+        monkeypatch.setattr(uci, "BASE_URL", f"http://127.0.0.1:{server.server_port}")
         monkeypatch.setenv("no_proxy", "127.0.0.1")
         yield data
         server.shutdown()
@@ -148,7 +148,7 @@ def test_download_prepares_what_the_loader_reads(collection, tmp_path, monkeypat
     np.testing.assert_array_equal(data.y, [3, 6, 9, 0])
     assert [rows.tolist() for rows in data.test_rows] == [[0, 2], [3, 1]]
     assert sorted(p.name for p in place.iterdir()) == ["tiny.csv", "tiny.test_rows.csv"]
-    monkeypatch.setattr(uci_download, "_fetch", lambda *_: pytest.fail("fetched again"))
+    monkeypatch.setattr(uci, "_fetch", lambda *_: pytest.fail("fetched again"))
     uci.download_uci("tiny", place)
 
 
@@ -172,7 +172,7 @@ def test_download_without_a_network_says_how_to_go_on(collection, tmp_path):
 def test_real_sets_have_their_shapes(name):
     data = uci.load_uci(name, REAL)
     assert data.X.shape == SHAPES[name]
-    assert data.n_splits == uci_download.SOURCES[name].n_splits
+    assert data.n_splits == uci.SOURCES[name].n_splits
     train, test = data.split(0)
     assert len(train) + len(test) == len(data.y)
     assert len(test) == pytest.approx(len(data.y) / 10, abs=1)
@@ -195,6 +195,6 @@ def test_checksums_are_those_of_the_prepared_files(name, monkeypatch, tmp_path):
         np.savetxt(tmp_path / "sent", remote[file])
         return (tmp_path / "sent").read_text()
 
-    monkeypatch.setattr(uci_download, "_fetch", fetch)
+    monkeypatch.setattr(uci, "_fetch", fetch)
     uci.download_uci(name, tmp_path / "place")
     assert (tmp_path / "place" / f"{name}.csv").read_bytes() == (REAL / f"{name}.csv").read_bytes()

@@ -8,8 +8,8 @@ from scipy import integrate, stats
 
 from deepnoise.baselines import mlp
 from deepnoise.baselines.backprop import GaussianNetwork
-from deepnoise.baselines.cqr import LEVELS, LOWER, conformal_offsets
 from deepnoise.baselines.hmc import NOISE_PRIOR, NoisyNetwork
+from deepnoise.baselines.quantiles import LEVELS, LOWER, conformal_offsets
 from deepnoise.baselines.variational import LOG_SD, VariationalNetwork
 from deepnoise.model.activation import hard_tanh
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from deepnoise.baselines import registry
-from deepnoise.baselines.bde_ensemble import BDERegressor
+from deepnoise.baselines.peers import BDERegressor
 
 from .methods import line, tiny
 

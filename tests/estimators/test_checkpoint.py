@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from deepnoise.estimators import checkpoint
-from deepnoise.estimators.checkpoint import Checkpointer, checkpoint_seed
-from deepnoise.inference.array_file import ModelFileError
+from deepnoise.estimators import files
+from deepnoise.estimators.files import Checkpointer, checkpoint_seed
+from deepnoise.inference.model_folder import ModelFileError
 from deepnoise.inference.storage import read
 
 from ..inference.stored import assert_same, cut, noise, plan
@@ -24,7 +24,7 @@ PLAN = plan(sampler="gibbs")
 def clock(monkeypatch):
     """A clock that the test moves."""
     now = [0.0]
-    monkeypatch.setattr(checkpoint.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(files.time, "monotonic", lambda: now[0])
     return now
 
 
@@ -70,13 +70,13 @@ def test_the_end_joins_the_pieces_once(tmp_path, clock):
 
 def test_slow_disks_get_fewer_checkpoints(tmp_path, clock, monkeypatch):
     save = Checkpointer(tmp_path, PLAN, HEADER, ROWS)
-    real = checkpoint.storage.write
+    real = files.storage.write
 
     def slow(*args):
         clock[0] += 2.0
         return real(*args)
 
-    monkeypatch.setattr(checkpoint.storage, "write", slow)
+    monkeypatch.setattr(files.storage, "write", slow)
     save(stage(1))
     clock[0] = 39.0
     save(stage(2))

@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import deepnoise
 from deepnoise.baselines.registry import METHODS, make, method
-from deepnoise.inference.array_file import ModelFileError
+from deepnoise.inference.model_folder import ModelFileError
 from deepnoise.prediction import metrics
 from deepnoise.prediction.density.mixture import PredictiveMixture
 

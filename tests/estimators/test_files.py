@@ -15,7 +15,7 @@ import deepnoise
 from deepnoise.estimators.bdeepnoise import BDeepNoiseRegressor
 from deepnoise.estimators.files import load, save
 from deepnoise.inference import storage
-from deepnoise.inference.array_file import ModelFileError
+from deepnoise.inference.model_folder import ModelFileError
 from deepnoise.model.activation import piecewise_linear
 
 pd = pytest.importorskip("pandas")

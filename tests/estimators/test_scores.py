@@ -11,8 +11,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from deepnoise import BDeepNoiseClassifier, DeepEnsembleRegressor, load
-from deepnoise.estimators.scores import MAX_KNOTS, Score
-from deepnoise.estimators.units import Inputs, Standardizer
+from deepnoise.estimators.units import MAX_KNOTS, Inputs, Score, Standardizer
 
 from .toy import PLAIN, Line, small
 

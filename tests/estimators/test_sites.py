@@ -9,7 +9,7 @@ import deepnoise
 from deepnoise import BDeepNoiseRegressor
 from deepnoise.estimators.encode import TableEncoder
 from deepnoise.estimators.units import Units
-from deepnoise.inference.plan_json import plan_from_json, plan_to_json
+from deepnoise.inference.storage import plan_from_json, plan_to_json
 
 from .toy import small
 

@@ -7,11 +7,10 @@ from sklearn.base import clone
 
 import deepnoise
 from deepnoise import BDeepNoiseRegressor, BDeepNoiseSurvival, between, plots
-from deepnoise.estimators import supports
-from deepnoise.estimators.effects import effects
+from deepnoise.estimators import outcomes
+from deepnoise.estimators.effects import effects, partial_dependence
 from deepnoise.estimators.encode import TableEncoder
-from deepnoise.estimators.partial import partial_dependence
-from deepnoise.estimators.usefulness import usefulness_of
+from deepnoise.estimators.scoring import usefulness_of
 from deepnoise.explore.engine import Engine
 from deepnoise.explore.page import facts, picture
 from deepnoise.prediction.density.support import REAL, Support
@@ -258,13 +257,13 @@ def test_bad_exposures_and_outcomes():
 def test_the_number_of_an_exposure_is_that_of_its_column():
     table = pd.DataFrame({"kind": ["a", "b", "c"], "years": [1.0, 2.0, 3.0]})
     encoder = TableEncoder.learn(table)
-    assert supports.exposure_place(1, encoder) == supports.exposure_place("years", encoder) == 3
+    assert outcomes.exposure_place(1, encoder) == outcomes.exposure_place("years", encoder) == 3
     for column in (0, "kind"):
         with pytest.raises(ValueError, match="'kind' has categories"):
-            supports.exposure_place(column, encoder)
+            outcomes.exposure_place(column, encoder)
     for column in (2, "size"):
         with pytest.raises(ValueError, match="exposure must be a column"):
-            supports.exposure_place(column, encoder)
+            outcomes.exposure_place(column, encoder)
 
 
 def test_bad_outcomes_and_exposures_at_prediction(fitted):
@@ -278,11 +277,11 @@ def test_bad_outcomes_and_exposures_at_prediction(fitted):
 
 def test_sizes_are_learnt():
     y = np.array([0.0, 0.0, 1.0, 2.0, 3.0, 11.0])[:, None]
-    found = supports.learnt(Support("positive", 0.0, points=(0.0,)), y)
+    found = outcomes.learnt(Support("positive", 0.0, points=(0.0,)), y)
     assert found.size == pytest.approx(np.quantile([1, 2, 3, 11], 0.1))
-    inner = supports.learnt(Support(points=(0.0,)), y - 2)
+    inner = outcomes.learnt(Support(points=(0.0,)), y - 2)
     assert inner.size == pytest.approx(np.std(y[y != 2] - 2))
-    only = supports.learnt(Support("positive", 0.0, points=(0.0,)), np.zeros((3, 1)))
+    only = outcomes.learnt(Support("positive", 0.0, points=(0.0,)), np.zeros((3, 1)))
     assert only.size == 1
 
 

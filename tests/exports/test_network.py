@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from deepnoise import BackpropRegressor
-from deepnoise.estimators.scores import Score
+from deepnoise.estimators.units import Score
 from deepnoise.exports import network
 from deepnoise.exports.network import mixture, network_of, score_of
 from deepnoise.prediction.density.support import Support

@@ -5,8 +5,7 @@ import numpy as np
 
 from deepnoise.inference.posterior import Plan, Posterior
 from deepnoise.inference.sampling import Run
-from deepnoise.inference.storage import write
-from deepnoise.inference.structure import Sizes, structure_of, with_axis
+from deepnoise.inference.storage import Sizes, structure_of, with_axis, write
 from deepnoise.model.activation import hard_tanh
 
 SIZES = Sizes(rows=5, inputs=3, outcomes=1)

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deepnoise.inference import array_file, storage
+from deepnoise.inference import model_folder, storage
 from deepnoise.inference.priors import PriorSpec
-from deepnoise.inference.storage import EMPTY, ModelFileError, iter_draw_blocks, read, write
-from deepnoise.inference.structure import Sizes
+from deepnoise.inference.storage import EMPTY, ModelFileError, Sizes, iter_draw_blocks, read, write
 from deepnoise.model.activation import approximate, leaky_relu
 
 from .stored import ROWS, assert_same, cut, files_of, noise, plan, two_blocks
@@ -136,7 +135,7 @@ def test_numbers_that_overflow_and_nan_are_not_written_to_a_header(folder):
 
 def test_a_reader_beside_a_writer_gets_one_version_or_the_other(folder, monkeypatch):
     newer = noise(12, plan(), 8)
-    real = array_file.check_file
+    real = model_folder.check_file
 
     def slow(*args):
         if (folder / "overtaken").exists() is False:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from deepnoise.inference import model_folder
-from deepnoise.inference.array_file import ModelFileError
+from deepnoise.inference.model_folder import ModelFileError
 from deepnoise.inference.storage import read, write
 
 from .stored import ROWS, assert_same, files_of, noise, plan, two_blocks

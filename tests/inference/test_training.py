@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from deepnoise.inference.runtime import numerics
-from deepnoise.inference.training import early_stopped
+from deepnoise.inference.warmstart import early_stopped
 
 
 @dataclass(frozen=True)

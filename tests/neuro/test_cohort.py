@@ -6,9 +6,14 @@ import pandas as pd
 import pytest
 import scipy.stats
 
-from deepnoise.datasets.neuro.cohort import activations, simulate_cohort
+from deepnoise.datasets.neuro.cohort import (
+    PREFERRED,
+    SplitNormal,
+    activations,
+    cohort_truth,
+    simulate_cohort,
+)
 from deepnoise.datasets.neuro.features import load_neuro
-from deepnoise.datasets.neuro.truth import PREFERRED, SplitNormal, cohort_truth
 from tests.neuro import toy
 from tests.statistics import ALPHA
 

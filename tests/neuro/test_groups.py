@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from deepnoise.datasets.neuro.features import load_neuro
-from deepnoise.datasets.neuro.table import Columns, read_subjects
+from deepnoise.datasets.neuro.features import Columns, load_neuro, read_subjects
 from deepnoise.studies.neuro.fit import NeuroPlan, split_rows
 from deepnoise.studies.neuro.opponents import OPPONENTS, Task
 from tests.cli_toy import error, run

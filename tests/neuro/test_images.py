@@ -9,7 +9,7 @@ from nilearn.maskers import NiftiLabelsMasker
 
 from deepnoise.datasets.neuro import images as neuro_images
 from deepnoise.datasets.neuro.atlas import MNI_3MM, mni_grid
-from deepnoise.datasets.neuro.extract import ImageOptions, extract
+from deepnoise.datasets.neuro.images import ImageOptions, extract
 from tests.neuro import toy
 
 ATLAS = toy.atlas()

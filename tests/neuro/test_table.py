@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from deepnoise.datasets.neuro.features import ImageOptions, load_neuro
-from deepnoise.datasets.neuro.table import Columns, read_subjects
+from deepnoise.datasets.neuro.features import Columns, ImageOptions, load_neuro, read_subjects
 from deepnoise.studies.neuro.fit import features, filled
 from tests.neuro import toy
 

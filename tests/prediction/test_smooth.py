@@ -5,7 +5,7 @@ import pytest
 from scipy.signal import find_peaks
 
 from deepnoise import BDeepNoiseRegressor, PredictiveMixture
-from deepnoise.estimators.drawn import COMPONENTS, to_draw
+from deepnoise.estimators.insight import COMPONENTS, to_draw
 from deepnoise.prediction.credible import bands
 from deepnoise.prediction.density.derived import TOLERANCE, bandwidths, smoothed, widened
 

@@ -13,8 +13,7 @@ from ..inference.runtime import numerics
 from ..model.activation import PiecewiseLinear
 from ..prediction.density.sums import padded
 from . import mlp
-from .mlp import Split, Weights, forward, log_normal, random_weights
-from .trained import TrainedNetwork
+from .mlp import Split, TrainedNetwork, Weights, forward, log_normal, random_weights
 
 # Noise precisions in standardised units among which the validation part chooses.
 PRECISIONS = np.geomspace(1.0, 1e5, 51)

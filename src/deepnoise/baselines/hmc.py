@@ -14,8 +14,7 @@ from ..inference.diagnostics import Diagnostics, diagnose
 from ..inference.runtime import numerics
 from ..model.activation import PiecewiseLinear
 from . import mlp
-from .mlp import Weights, forward, log_normal, random_weights
-from .trained import TrainedNetwork
+from .mlp import TrainedNetwork, Weights, forward, log_normal, random_weights
 
 DIAGNOSED_ROWS = 20
 # log sd of the noise ~ N(-1.5, 1): in standardised units, from 3 % to 160 % of the sd of y.

@@ -9,8 +9,7 @@ import numpy as np
 from ..estimators import settings
 from ..estimators.base import DensityRegressor
 from ..model.activation import PiecewiseLinear
-from .mlp import Weights, forward, log_normal, positive, random_weights
-from .trained import TrainedNetwork
+from .mlp import TrainedNetwork, Weights, forward, log_normal, positive, random_weights
 
 
 @dataclass(frozen=True)

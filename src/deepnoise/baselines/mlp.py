@@ -1,23 +1,25 @@
 """Feed-forward networks for the baselines: weights, members trained side by side, mixtures.
 
 A network is a frozen dataclass that says how its weights start, what it loses on a row and which
-Gaussian mixture it answers with.  Everything else is the same for all and written here once.
+Gaussian mixture it answers with.  Everything else is the same for all and written here once, as is
+``TrainedNetwork``: what the estimators that train a network have in common.
 """
 
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..estimators import files, settings
 from ..estimators.settings import check_float32
 from ..inference.runtime import numerics
-from ..inference.training import early_stopped
-from ..inference.warmstart import UNIFORM_SD
-from ..model.activation import PiecewiseLinear
+from ..inference.warmstart import UNIFORM_SD, early_stopped
+from ..model.activation import PiecewiseLinear, resolve_activation
 from ..model.network import LOG_2PI
 from ..prediction.density.mixture import Components, PredictiveMixture
 from ..prediction.density.sums import padded
@@ -209,3 +211,59 @@ def density(network: Network, weights: Weights, seed: int, x: np.ndarray) -> Pre
 
 
 _mixture = jax.jit(lambda network, *args: network.mixture(*args), static_argnums=0)
+
+
+class TrainedNetwork:
+    """Methods for a density regressor whose fit is the training of a :class:`Network`.
+
+    It has the parameters named here, writes ``_network`` and may write the others.
+    """
+
+    hidden: Any
+    activation: Any
+    steps: int | None
+    validation: float
+    weights_: Weights
+    seed_: int
+
+    def _network(self) -> Network:
+        raise NotImplementedError
+
+    def _members(self) -> int:
+        return 1
+
+    def _split(self, seed: int, rows: int) -> Split:
+        return random_split(seed, rows, self._members(), self.validation)
+
+    def _training(self, rows: int) -> Training:
+        steps = None if self.steps is None else settings.count("steps", self.steps, 1)
+        return Training.usual(rows, steps)
+
+    def _shape(self) -> tuple[tuple[int, ...], PiecewiseLinear]:
+        return settings.widths(self.hidden), resolve_activation(self.activation)
+
+    def check_settings(self) -> None:
+        self._shape()
+        self._training(1)
+        settings.share("validation", self.validation)
+
+    def _fit(self, x: np.ndarray, y: np.ndarray, seed: int) -> None:
+        split = self._split(seed, len(x))
+        self.weights_ = fit(self._network(), self._training(len(x)), seed, x, y, split)
+
+    def _density(self, x: np.ndarray) -> PredictiveMixture:
+        return density(self._network(), self.weights_, self.seed_, x)
+
+    def row_mean(self, x: np.ndarray) -> np.ndarray:
+        """Predictive means of standardised rows, in standardised units."""
+        return self._density(x).mean()
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to a folder, for :func:`deepnoise.load`.
+
+        Parameters
+        ----------
+        path : path
+            The folder; a model that it already holds is replaced.
+        """
+        files.save_arrays(self, path)

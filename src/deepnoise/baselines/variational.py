@@ -11,8 +11,7 @@ from ..estimators import settings
 from ..estimators.base import DensityRegressor
 from ..model.activation import PiecewiseLinear
 from ..model.random import normals
-from .mlp import Weights, forward, log_normal, random_weights
-from .trained import TrainedNetwork
+from .mlp import TrainedNetwork, Weights, forward, log_normal, random_weights
 
 START_LOG_SD = -5.0
 SAMPLES_A_STEP = 2

@@ -5,17 +5,13 @@ import click
 from .. import __version__
 from .app import Commands
 from .demo import demo
-from .explore import explore
 from .export import export
-from .fit import fit
-from .judge import diagnose, influence, score
+from .fit import fit, resume
 from .plot import plot
-from .predict import predict
+from .predict import diagnose, influence, predict, score
 from .report import report
-from .reproduce import table
-from .resume import resume
-from .serve import serve
-from .study import study
+from .serve import explore, serve
+from .study import study, table
 
 
 @click.group("deepnoise", cls=Commands)

@@ -9,8 +9,8 @@ import click
 
 from . import options
 from .app import Command, note
+from .chains import duration, watch
 from .plot import write_pictures
-from .progress import duration, watch
 
 QUICK = {"hidden": (3,), "chains": 2, "warmup": 20, "draws": 10, "paths": 4}
 QUICK |= {"init": "prior", "sampler": "gibbs"}
@@ -39,7 +39,7 @@ def demo(out, quick, quiet) -> None:
     from sklearn.model_selection import train_test_split
 
     from ..estimators.bdeepnoise import BDeepNoiseRegressor
-    from ..estimators.usefulness import usefulness_of
+    from ..estimators.scoring import usefulness_of
 
     data = load_diabetes(scaled=False)
     X, X_test, y, y_test = train_test_split(data.data, data.target, random_state=0)

@@ -1,4 +1,4 @@
-"""``deepnoise fit``."""
+"""``deepnoise fit``, and ``deepnoise resume``, which continues its chains."""
 
 import shutil
 from pathlib import Path
@@ -8,11 +8,18 @@ import click
 
 from . import options
 from .app import BadInput, Command, note
-from .drawing import check_complete, draw, follow, has_model, make_folder, persist, summarise
-from .models import Columns, remember
-from .processes import process_options
-from .tables import called, listed, read_table
-from .targets import Target, in_order, target_options
+from .chains import (
+    check_complete,
+    draw,
+    follow,
+    has_model,
+    make_folder,
+    persist,
+    process_options,
+    summarise,
+)
+from .models import Columns, open_model, remember
+from .tables import Target, called, in_order, listed, read_table, target_options
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -240,3 +247,34 @@ def remark_on_categories(X: "pd.DataFrame") -> None:
                 f"Warning: column {name!r} is text with {levels} different values, "
                 f"taken as a category (--drop leaves it out)"
             )
+
+
+@click.command(cls=Command)
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option(
+    "--draws",
+    type=click.IntRange(min=1),
+    help="Draws per chain in all; by default the number that the fit was asked for.",
+)
+@process_options
+@options.quiet
+@options.as_json
+def resume(model, draws, meet, quiet, as_json) -> None:
+    """Continue the chains of MODEL, as if they had never stopped.
+
+    With any number of processes, whatever began it; each must see the folder.
+    """
+    with meet() as party:
+        estimator = open_model(model, lazy=False)
+        kept, wanted = estimator.posterior_.run.n_draws, draws or estimator.posterior_.plan.draws
+        if wanted <= kept:
+            raise BadInput(f"{model} already has {kept} draws per chain; ask for more with --draws")
+        estimator.set_params(devices=party.devices)
+        if not party.leads:
+            follow(estimator, lambda: estimator.resume(wanted), model, str(model))
+            return
+        make_folder(model)
+        seconds = draw(estimator, lambda: estimator.resume(wanted), model, str(model), quiet)
+        check_complete(estimator, wanted, model)
+        persist(estimator, model)
+        summarise(estimator, model, seconds, as_json)

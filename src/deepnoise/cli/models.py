@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .app import BadInput, Failure
-from .tables import called, listed, numbers_of
-from .targets import Target
+from .tables import Target, called, listed, numbers_of
 
 if TYPE_CHECKING:
     import numpy as np

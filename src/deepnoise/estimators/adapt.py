@@ -13,9 +13,8 @@ from ..inference.new_site import draw_weights, site_law
 from ..inference.posterior import Posterior
 from ..inference.runtime import numerics
 from . import settings
-from .encode import Column, TableEncoder, site_names
+from .encode import NEW, Column, TableEncoder, site_names
 from .outcomes import exact_rows, representative
-from .sites import NEW
 
 # fold_in(key(seed), ADAPTATION) serves the weights of a site that came later.
 ADAPTATION = 2**32 - 4

@@ -29,13 +29,17 @@ from .outcomes import (
     LatticeWarning,
     as_window,
     check_observed,
+    check_within,
+    declared,
     even_width,
+    exposure_place,
     lattice_step,
+    learnt,
+    log_exposure,
     representative,
     taken,
     with_gaps,
 )
-from .supports import check_within, declared, exposure_place, learnt, log_exposure
 from .units import Standardizer, Units
 
 COMBINATIONS = ("equal", "stacked")

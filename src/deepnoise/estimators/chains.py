@@ -24,12 +24,10 @@ from ..model.outcome import Window
 from ..prediction.per_draw import DrawDensities, spaced
 from ..prediction.uncertainty import Familiarity, familiarity
 from . import files, settings
-from .checkpoint import Checkpointer, checkpoint_seed, estimator_header
-from .encode import TableEncoder
-from .folds import Folds
+from .encode import TableEncoder, without_later
+from .files import Checkpointer, checkpoint_seed, estimator_header
+from .folds import Folds, TrainingRows
 from .progress import reporting
-from .rows import TrainingRows
-from .sites import without_later
 from .units import Units
 
 # Chains use fold_in(key(seed), chain); these numbers are no chain's.

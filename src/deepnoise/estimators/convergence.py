@@ -10,7 +10,7 @@ from ..inference import arviz, notebook
 from ..inference.diagnostics import Diagnostics, diagnose
 from ..inference.posterior import Posterior
 from .encode import TableEncoder
-from .rows import TrainingRows
+from .folds import TrainingRows
 from .units import Units
 
 DIAGNOSED_ROWS = 50

@@ -1,11 +1,11 @@
-"""Cross-fitted chains: rows in folds, and what the chains that leave a fold out are given.
+"""The rows of a fit, as its chains know them, and in folds for cross-fitted chains.
 
-Such a chain gets the other rows only, in units that are learnt from them: nothing that it does
-depends on the rows of its fold.
+A chain that leaves a fold out gets the other rows only, in units that are learnt from them:
+nothing that it does depends on the rows of its fold.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import jax
@@ -13,7 +13,7 @@ import numpy as np
 
 from ..inference.posterior import FOLDS, Plan
 from ..model.network import Theta
-from ..model.outcome import Window
+from ..model.outcome import Choice, Levels, Window
 from .outcomes import representative, taken
 from .units import Units
 
@@ -134,3 +134,35 @@ def _between(one: Any, other: Any) -> tuple[np.ndarray, np.ndarray]:
     """(ratio, shift) so that ratio · v + shift is in the other units what v is in the first."""
     scale, mean = np.array(other.scale), np.array(other.mean)
     return np.array(one.scale) / scale, (np.array(one.mean) - mean) / scale
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """Rows in standardised units, which the chains of a fit were given.
+
+    ``x`` (N, P) are inputs of the network, NaN where missing.  ``y`` (N, Q) has a number for every
+    outcome.  ``seen`` is what is known of outcomes: ``y`` itself, windows, levels or choices.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    seen: Any
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What a model folder keeps of them, by name."""
+        if self.seen is self.y:
+            return {"x": self.x, "y": self.y}
+        seen = {name: np.asarray(a) for name, a in vars(self.seen).items()}
+        return {"x": self.x, "y": self.y, **seen}
+
+    @classmethod
+    def of(cls, arrays: Mapping[str, np.ndarray]) -> "TrainingRows":
+        """The inverse of :meth:`arrays`, which may hold other arrays too."""
+        for kind in (Window, Levels, Choice):
+            names = [part.name for part in fields(kind)]
+            if set(names) <= set(arrays):
+                return cls(arrays["x"], arrays["y"], kind(*(arrays[name] for name in names)))
+        return cls(arrays["x"], arrays["y"], arrays["y"])

@@ -1,6 +1,10 @@
-"""What a posterior can say beyond its predictive density, as methods of an estimator."""
+"""What a posterior can say beyond its predictive density, as methods of an estimator.
+
+And what pictures and influence need to know of a fitted model.
+"""
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -13,17 +17,19 @@ from ..prediction.credible import Centiles, centiles_of
 from ..prediction.density.mixture import PredictiveMixture
 from ..prediction.density.support import Support
 from ..prediction.density.supported import Density, SupportedDensity
-from ..prediction.influence import Influence, influence
+from ..prediction.influence import Category, Influence, influence
 from ..prediction.per_draw import DrawDensities, chain_likelihoods, predictive_functionals, thinned
 from ..prediction.uncertainty import EntropyParts, VarianceParts, decompose, entropy_parts
 from .convergence import ChainInsights
-from .drawn import categories
 from .units import Units
 
 # With these, mutual information was within 0.01 nats of what many more paths gave.
 ENTROPY_DRAWS, ENTROPY_PATHS = 200, 512
 # Thresholds that no outcome reaches, as numbers.
 FAR = 1e300
+# A mixture of so many components, smoothed within the tolerance of ``density.derived``, has no
+# wiggle that can be seen.
+COMPONENTS = 8000
 
 
 class PosteriorInsights(ChainInsights):
@@ -256,3 +262,28 @@ class PosteriorInsights(ChainInsights):
         if not isinstance(y, Window):
             return y
         return {"y_lower": y.lower[:, 0], "y_upper": y.upper[:, 0]}
+
+
+def to_draw(model: Any) -> Any:
+    """The same fit with as many noise paths as pictures of its densities need."""
+    if not hasattr(model, "posterior_"):
+        return model
+    drawn = len(model.chain_weights_) * model.posterior_.run.n_draws
+    many = copy(model)
+    many.paths = max(model.paths, -(-COMPONENTS // drawn))
+    return many
+
+
+def categories(model: Any) -> list[Category]:
+    """The columns of text: where their inputs are, what these are, and how frequent."""
+    found, first = [], 0
+    mean, scale = np.array(model.units_.x.mean), np.array(model.units_.x.scale)
+    for column in model.encoder_.columns:
+        places = np.arange(first, first := first + len(column.encoded_names))
+        if column.levels is not None:
+            inputs = (np.eye(len(places)) - mean[places]) / scale[places]
+            seen = np.nanmean(np.asarray(model.rows_.x[:, places], float), axis=0)
+            shares = seen * scale[places] + mean[places]
+            shares /= shares.sum()
+            found.append(Category(column.name, column.levels, places, inputs, shares))
+    return found

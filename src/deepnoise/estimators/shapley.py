@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..prediction.density.mixture import PredictiveMixture
+from .effects import _reader, check_density
 from .encode import is_frame
-from .partial import _reader, check_density
 from .settings import count
 
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..estimators.encode import Column
-from ..estimators.sites import NEW
+from ..estimators.encode import NEW, Column
 
 NO_MISSING = "This model takes no missing values: it was fitted without support for them."
 Value = float | str | None

@@ -20,9 +20,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import __version__
 from ..estimators.bdeepnoise import BDeepNoiseRegressor
-from ..estimators.scores import Score
 from ..estimators.survival import BDeepNoiseSurvival
-from ..estimators.units import FAR, Inputs
+from ..estimators.units import FAR, Inputs, Score
 from ..inference.runtime import numerics
 from ..model.activation import PiecewiseLinear
 from ..model.marginal import last_covariance, path_noises

@@ -2,11 +2,13 @@
 
 A checkpoint is the same folder, written while the chains run: draws are kept in blocks, so that a
 later write adds a block and a new state.  Random keys are not stored: they follow from the seed.
+Names, shapes and dtypes of all arrays are known from the plan before anything is read.
 """
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -14,25 +16,52 @@ import jax
 import numpy as np
 
 from .. import __version__
-from ..model.network import Theta
-from .array_file import Entry, ModelFileError, check_file, map_arrays, write_arrays
+from ..model.activation import piecewise_linear
+from ..model.covariates import InputLaw
+from ..model.network import Scales, Theta
 from .kernels import InterweavedState
 from .model_folder import (
+    Entry,
+    Layout,
+    ModelFileError,
+    check_file,
     current_header,
+    map_arrays,
     read_header,
     remove_left_over,
     to_json,
+    write_arrays,
     write_header,
     writing,
 )
-from .plan_json import plan_from_json, plan_to_json
-from .posterior import Plan, Posterior
+from .posterior import INITS, LINKS, OUTCOMES, SAMPLERS, Plan, Posterior, Start
+from .priors import LEARNT, NAMES, PriorSpec
+from .runtime import numerics
 from .sampling import Run
-from .structure import Sizes, layout, named, rebuild, structure_of, with_axis
-from .unseen import NOTHING, Beside
+from .sharding import ROW_PARTS
+from .unseen import NOTHING, Beside, Data, Unseen
+from .warmstart import WarmStart
 
 MAX_BLOCKS = 64
 Groups = Mapping[str, Mapping[str, np.ndarray]]
+FLOATS = ("float32", "float64")
+LEAST = {
+    "chains": 1,
+    "warmup": 0,
+    "draws": 0,
+    "thin": 1,
+    "seed": 0,
+    "levels": 0,
+    "burn": 0,
+    "folds": 0,
+}
+CHOICES = {
+    "init": INITS,
+    "sampler": SAMPLERS,
+    "dtype": ("float32", "float64"),
+    "outcome": OUTCOMES,
+    "link": LINKS,
+}
 
 
 @dataclass(frozen=True)
@@ -70,6 +99,46 @@ class Stored:
     header: dict[str, Any]
     extra: dict[str, dict[str, np.ndarray]]
     manifest: Manifest
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Rows, columns of x and columns of y; no rows where nothing is kept of them.
+
+    ``gaps`` is 1 where entries of x are missing, ``hidden`` where y was not seen exactly.
+    """
+
+    rows: int
+    inputs: int
+    outcomes: int
+    gaps: int = 0
+    hidden: int = 0
+
+    @classmethod
+    def of(cls, posterior: Posterior) -> "Sizes":
+        theta, state = posterior.start.theta, named(posterior.run.state)
+        rows = [a.shape[1] for name, a in state.items() if any(part in name for part in ROW_PARTS)]
+        gaps, hidden = (int(any(part in name for name in state)) for part in ROW_PARTS[1:])
+        widths = theta.beta[0].shape[-1], theta.gamma[-1].shape[-1]
+        return cls(max(rows, default=0), *widths, gaps, hidden)
+
+    @classmethod
+    def from_json(cls, raw: dict[str, int]) -> "Sizes":
+        if not all(type(value) is int and value >= 0 for value in raw.values()):
+            raise ValueError(f"bad sizes {raw}")
+        return cls(**raw)
+
+    def to_json(self) -> dict[str, int]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Trees of ``ShapeDtypeStruct``, each with a leading chain axis."""
+
+    state: Any
+    start: Start
+    draws: tuple[Theta, Beside]
 
 
 def write(
@@ -235,3 +304,123 @@ def _names(header: dict | None) -> set[str]:
     if header is None:
         return set()
     return {e["name"] for e in [*header["files"].values(), *(b["file"] for b in header["draws"])]}
+
+
+def structure_of(plan: Plan, sizes: Sizes) -> Structure:
+    """The trees that a fit of this plan to rows of these sizes fills."""
+    return _structure_of(plan.program(), sizes)
+
+
+@lru_cache(maxsize=16)
+def _structure_of(plan: Plan, sizes: Sizes) -> Structure:
+    widths = (sizes.inputs, *plan.hidden, sizes.outcomes)
+
+    def leaf(*shape: int) -> Any:
+        return jax.ShapeDtypeStruct(shape, plan.dtype)
+
+    weights = tuple(leaf(*pair) for pair in zip(widths[1:], widths[:-1], strict=True))
+    units = tuple(leaf(k) for k in widths[1:])
+    theta, scales = Theta(weights, units, units, units[:-1]), Scales(weights, units)
+    if plan.prior in LEARNT:
+        learnt = len(units) + (plan.sites is not None)
+        scales = Scales(weights, units, leaf(), (leaf(),) * learnt)
+    x, y = leaf(sizes.rows, sizes.inputs), leaf(sizes.rows, sizes.outcomes)
+    beside = Beside(
+        _input_law(sizes.inputs) if sizes.gaps else None,
+        leaf(plan.levels - 1) if plan.outcome == "ordered" else None,
+    )
+    unseen = Unseen(x if sizes.gaps else None, y if sizes.hidden else None, beside)
+    data = Data(x, y, None)  # type: ignore[arg-type]
+    with numerics():
+        key = jax.eval_shape(lambda: jax.random.key(0))
+        state = jax.eval_shape(plan.kernel().init, key, theta, scales, data, unseen)
+    trees = state, Start(theta, scales, leaf()), (theta, beside)
+    return Structure(*(with_axis(tree, 0, plan.chains) for tree in trees))
+
+
+def _input_law(inputs: int) -> InputLaw:
+    def leaf(*shape: int) -> Any:
+        return jax.ShapeDtypeStruct(shape, "float64")
+
+    return InputLaw(leaf(inputs), leaf(inputs, inputs))
+
+
+def with_axis(tree, axis: int, size: int):
+    """The tree with one more axis in every leaf."""
+
+    def widened(leaf):
+        shape = (*leaf.shape[:axis], size, *leaf.shape[axis:])
+        return jax.ShapeDtypeStruct(shape, leaf.dtype)
+
+    return jax.tree.map(widened, tree)
+
+
+def named(tree) -> dict[str, Any]:
+    """Leaves by their place in the tree, such as ``gibbs.theta.beta.0``."""
+    leaves = jax.tree_util.tree_flatten_with_path(tree)[0]
+    return {jax.tree_util.keystr(path, simple=True, separator="."): leaf for path, leaf in leaves}
+
+
+def layout(tree) -> Layout:
+    """What a file of this tree must hold; only a loss may be of either precision."""
+    return {
+        name: (leaf.shape, FLOATS if name == "held_out_loss" else (leaf.dtype.name,))
+        for name, leaf in named(tree).items()
+    }
+
+
+def rebuild(tree, arrays: dict[str, np.ndarray]):
+    """The tree with its leaves taken from named arrays."""
+    return jax.tree.unflatten(jax.tree.structure(tree), [arrays[name] for name in named(tree)])
+
+
+def plan_to_json(plan: Plan) -> dict[str, Any]:
+    return asdict(plan)
+
+
+def plan_from_json(raw: dict[str, Any]) -> Plan:
+    """The plan that was written; ValueError, KeyError or TypeError where it is none."""
+    unknown = set(raw) - {field.name for field in fields(Plan)}
+    if unknown:
+        raise ValueError(f"unknown settings {sorted(unknown)}")
+    raw = {"burn": 0, "folds": 0, **raw}
+    for name, least in LEAST.items():
+        _whole(name, raw[name], least)
+    for name, choices in CHOICES.items():
+        if raw[name] not in choices:
+            raise ValueError(f"{name} is {raw[name]!r}")
+    for name, value in raw["warmstart"].items():
+        if type(value) not in (int, float):
+            raise ValueError(f"warmstart {name} is {value!r}")
+    for width in raw["hidden"]:
+        _whole("hidden", width, 1)
+    checked = {
+        "hidden": tuple(raw["hidden"]),
+        "h": piecewise_linear(**raw["h"]),
+        "prior": _prior(raw["prior"]),
+        "sites": _sites(raw.get("sites")),
+        "warmstart": WarmStart(**raw["warmstart"]),
+    }
+    return Plan(**{**raw, **checked})
+
+
+def _whole(name: str, value: Any, least: int) -> None:
+    if type(value) is not int or value < least:
+        raise ValueError(f"{name} is {value!r}")
+
+
+def _sites(raw: Any) -> tuple[int, int] | None:
+    if raw is None:
+        return None
+    first, stop = raw
+    _whole("sites", first, 0)
+    _whole("sites", stop, first + 2)
+    return first, stop
+
+
+def _prior(raw: Any) -> str | PriorSpec:
+    if isinstance(raw, str):
+        if raw not in NAMES:
+            raise ValueError(f"prior is {raw!r}")
+        return raw
+    return PriorSpec.of({name: tuple(pair) for name, pair in raw.items()})

@@ -4,13 +4,17 @@ Given Theta, rows are independent; Theta given all rows needs sums over them onl
 sweep draws the latents of a block after the other and adds up what the variances and weights of
 the next need.  A row's random numbers depend on its place among all rows: the result is that of
 ``posterior.draw_more`` but for the rounding of sums.
+
+Latents lie in unnamed files.  These see plain reads and writes rather than maps: pages of a map
+that were touched count as memory in use.
 """
 
 import signal
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,7 +27,6 @@ from ..model.network import Latents, Theta
 from . import warmstart
 from .block_sweep import CHUNK, Rows, Sums, added, drawn, no_sums, simulated, variances, weights
 from .gibbs import GibbsState
-from .latent_files import Block, LatentFiles
 from .posterior import FOLDS, LATENTS, Plan, Posterior, Start, begin, chain_priors
 from .runtime import numerics
 from .sampling import Run, chain_keys
@@ -114,6 +117,26 @@ def _find_start(plan: Plan, x: np.ndarray, y: np.ndarray) -> Start:
     rows = (jnp.asarray(a[chosen], plan.dtype) for a in (x, y))
     find = jax.jit(lambda seed, x, y: begin(plan.program(), seed, x, y)[0])
     return jax.tree.map(np.asarray, find(plan.seed, *rows))
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows ``first`` to ``stop`` of one chain, in arrays of ``size`` rows."""
+
+    chain: int
+    first: int
+    stop: int
+    size: int
+
+    def of(self, rows: np.ndarray) -> np.ndarray:
+        """These rows of an array, then zeros up to the size of a block."""
+        return padded(rows[self.first : self.stop], self.size)
+
+
+def padded(rows: np.ndarray, size: int) -> np.ndarray:
+    if len(rows) == size:
+        return np.ascontiguousarray(rows)
+    return np.concatenate([rows, np.zeros((size - len(rows), *rows.shape[1:]), rows.dtype)])
 
 
 class _Stream:
@@ -227,3 +250,66 @@ def _chain(tree, c: int):
 
 def _stacked(chains: list):
     return jax.tree.map(lambda *a: np.stack([np.asarray(part) for part in a]), *chains)
+
+
+@dataclass(frozen=True)
+class LatentFiles:
+    """v_l and u_l, (chain, row, K_l) each in a file of its own that vanishes with its last map."""
+
+    shape: tuple[int, int]
+    widths: tuple[int, ...]
+    dtype: np.dtype
+    v: tuple
+    u: tuple
+
+    @classmethod
+    def make(cls, chains: int, rows: int, widths, dtype, folder: Path | None) -> "LatentFiles":
+        """``folder`` is on the disk that shall hold them; the system's temporary one if None."""
+        files = [tempfile.TemporaryFile(dir=folder) for _ in range(2 * len(widths))]  # noqa: SIM115
+        for file, width in zip(files, (*widths, *widths), strict=True):
+            file.truncate(chains * rows * width * np.dtype(dtype).itemsize)
+        v, u = tuple(files[: len(widths)]), tuple(files[len(widths) :])
+        return cls((chains, rows), tuple(widths), np.dtype(dtype), v, u)
+
+    def blocks(self, chain: int, size: int) -> Iterator[Block]:
+        rows = self.shape[1]
+        for first in range(0, rows, size):
+            yield Block(chain, first, min(first + size, rows), size)
+
+    def read_u(self, block: Block) -> tuple:
+        count = block.stop - block.first
+        parts = []
+        for file, width in zip(self.u, self.widths, strict=True):
+            self._seek(file, block, width)
+            part = np.zeros((block.size, width), self.dtype)
+            file.readinto(part[:count].data.cast("B"))
+            parts.append(part)
+        return tuple(parts)
+
+    def write(self, block: Block, latents: Latents) -> None:
+        for files, parts in ((self.v, latents.v), (self.u, latents.u)):
+            for file, width, part in zip(files, self.widths, parts, strict=True):
+                self._seek(file, block, width)
+                file.write(np.asarray(part)[: block.stop - block.first].data)
+
+    def maps(self) -> Latents:
+        """All latents (chain, row, K_l), read-only and still on disk."""
+
+        def mapped(files) -> tuple:
+            for file in files:
+                file.flush()
+            return tuple(
+                np.memmap(file, self.dtype, "r", shape=(*self.shape, width)).view(np.ndarray)
+                for file, width in zip(files, self.widths, strict=True)
+            )
+
+        return Latents(mapped(self.v), mapped(self.u))
+
+    def close(self) -> None:
+        """No more reads and writes; maps stay."""
+        for file in (*self.v, *self.u):
+            file.close()
+
+    def _seek(self, file, block: Block, width: int) -> None:
+        rows = block.chain * self.shape[1] + block.first
+        file.seek(rows * width * self.dtype.itemsize)

@@ -8,10 +8,8 @@ if TYPE_CHECKING:
     from .chains import rank, trace
     from .densities import fan, ridge
     from .heatmap import density_heatmap
-    from .influence import influence_bars
-    from .outcomes import outcome_skill
-    from .partial import dependence_curves
-    from .reliability import calibration, sharpness
+    from .influence import dependence_curves, influence_bars
+    from .reliability import calibration, outcome_skill, sharpness
     from .uncertainty import uncertainty_parts
 
 __all__ = [
@@ -32,10 +30,10 @@ __all__ = [
 _HOME = {
     "calibration": "reliability",
     "density_heatmap": "heatmap",
-    "dependence_curves": "partial",
+    "dependence_curves": "influence",
     "fan": "densities",
     "influence_bars": "influence",
-    "outcome_skill": "outcomes",
+    "outcome_skill": "reliability",
     "rank": "chains",
     "ridge": "densities",
     "sharpness": "reliability",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..estimators.drawn import to_draw
+from ..estimators.insight import to_draw
 from ..estimators.table import take
 from ..prediction.density.derived import bandwidths, widened
 from ..prediction.density.supported import (

@@ -1,4 +1,4 @@
-"""Which columns move the prediction, which way, and which cannot be told from noise."""
+"""Which columns move the prediction, which way, how, and which cannot be told from noise."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 MAX_BARS = 20
 MAX_LEVELS = 8
 NOISE = "not distinguishable from noise"
+MOST_ROWS = 60
 
 
 class Line(NamedTuple):
@@ -126,3 +127,41 @@ def _short(name: str, most: int = 24) -> str:
     """Cut in the middle: names often differ at their end only."""
     half = most // 2
     return name if len(name) <= most else f"{name[:half]}…{name[1 - half :]}"
+
+
+@paper_style
+def dependence_curves(
+    dependence: Any,
+    ylabel: str = "y",
+    ax: Any = None,
+    figsize: tuple[float, float] | None = None,
+    title: str | None = None,
+) -> "Figure":
+    """Partial dependence as a thick line over the curves of single rows, at most 60 of them.
+
+    Parameters
+    ----------
+    dependence : PartialDependence
+        What ``partial_dependence`` returns, of one outcome.
+    ylabel : str
+        What the curves show.
+    ax : axis, optional
+        Where to draw; by default a new figure.
+    figsize : (width, height) in inches, optional
+        Of the new figure.
+    title : str, optional
+        Of the new figure.
+    """
+    curves = np.asarray(dependence.individual)
+    if curves.ndim != 2:
+        raise ValueError("dependence must be of one outcome")
+    figure, (axis,) = canvas(ax, figsize, title, (3.6, 2.8), 1)
+    shown = curves[np.linspace(0, len(curves) - 1, min(len(curves), MOST_ROWS)).astype(int)]
+    is_category = isinstance(dependence.values[0], str)
+    x = np.arange(len(dependence.values)) if is_category else np.array(dependence.values, float)
+    axis.plot(x, shown.T, color=GREY, linewidth=0.5, alpha=0.5)
+    axis.plot(x, dependence.average, color=BLUE, linewidth=2.2, marker="o" if is_category else None)
+    if is_category:
+        axis.set_xticks(x, dependence.values)
+    axis.set(xlabel=dependence.name, ylabel=ylabel)
+    return figure

@@ -7,8 +7,8 @@ from markupsafe import Markup
 from scipy.stats import binom
 
 from ..estimators.outcomes import representative
+from ..estimators.scoring import keeps_rows, training_rows
 from ..estimators.table import take
-from ..estimators.usefulness import keeps_rows, training_rows
 from ..prediction import metrics
 from ..prediction.density.supported import SupportedDensity
 from . import svg

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
+from ..estimators.encode import NEW
 from ..estimators.outcomes import Window, as_window, exact_rows, representative, taken
-from ..estimators.sites import NEW
 from ..estimators.table import take, whole_rows
 from ..prediction.density.supported import Density, SupportedDensity
 from .words import counted, number

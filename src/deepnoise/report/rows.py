@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from ..estimators.drawn import to_draw
+from ..estimators.insight import to_draw
 from ..estimators.table import take
 from ..prediction.credible import Band
 from ..prediction.density.derived import bandwidths, widened

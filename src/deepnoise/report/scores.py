@@ -6,7 +6,7 @@ import numpy as np
 from markupsafe import Markup
 from scipy.stats import spearmanr
 
-from ..estimators.usefulness import Rivals, keeps_rows, rivals_of
+from ..estimators.scoring import Rivals, keeps_rows, rivals_of
 from ..prediction import metrics
 from ..prediction.comparison import FEW, Gain
 from ..prediction.density.supported import Density

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..estimators.encode import Column, TableEncoder
-from ..estimators.sites import encode_sites
+from ..estimators.encode import Column, TableEncoder, encode_sites
 
 QUANTILES = (0.05, 0.5, 0.95)
 MOST_LEVELS, MOST_POINTS = 100, 1000

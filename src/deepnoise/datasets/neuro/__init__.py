@@ -5,12 +5,10 @@ from typing import TYPE_CHECKING
 from ...lazy import attributes
 
 if TYPE_CHECKING:
-    from .atlas import MNI_3MM, Atlas, mni_grid
+    from .atlas import MNI_3MM, Atlas, aal90, mni_grid, parcels, read_atlas
     from .cohort import Cohort, simulate_cohort
-    from .extract import ImageOptions
-    from .features import NeuroTable, load_neuro
-    from .regions import aal90, parcels, read_atlas
-    from .table import Columns, read_subjects
+    from .features import Columns, NeuroTable, load_neuro, read_subjects
+    from .images import ImageOptions
 
 __all__ = [
     "MNI_3MM",
@@ -31,16 +29,16 @@ __all__ = [
 _HOME = {
     "Atlas": "atlas",
     "Cohort": "cohort",
-    "Columns": "table",
-    "ImageOptions": "extract",
+    "Columns": "features",
+    "ImageOptions": "images",
     "MNI_3MM": "atlas",
     "NeuroTable": "features",
-    "aal90": "regions",
+    "aal90": "atlas",
     "load_neuro": "features",
     "mni_grid": "atlas",
-    "parcels": "regions",
-    "read_atlas": "regions",
-    "read_subjects": "table",
+    "parcels": "atlas",
+    "read_atlas": "atlas",
+    "read_subjects": "features",
     "simulate_cohort": "cohort",
 }
 

@@ -18,7 +18,7 @@ from sklearn.model_selection import GroupKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ...baselines.ensemble import DeepEnsembleRegressor
+from ...baselines.backprop import DeepEnsembleRegressor
 from ...prediction.density.mixture import PredictiveMixture
 from ...prediction.density.supported import Density
 

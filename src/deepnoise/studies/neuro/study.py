@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 
+from ...datasets.neuro.cohort import Truth
 from ...datasets.neuro.features import NeuroTable
-from ...datasets.neuro.truth import Truth
 from . import scores, tables
 from .fit import WITH, WITHOUT, NeuroPlan, SplitFit, fit_splits
 from .floor import Floor, influence_floor

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata, spearmanr
 
+from ...datasets.neuro.cohort import Truth
 from ...datasets.neuro.features import NeuroTable
-from ...datasets.neuro.truth import Truth
 from ...prediction import metrics
 from .fit import WITH, SplitFit, filled
 from .tables import TOP, strongest

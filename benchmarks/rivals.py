@@ -29,7 +29,7 @@ from deepnoise.baselines import registry
 from deepnoise.baselines.peers import OneOutcome, gaussians
 from deepnoise.datasets.uci import load_uci
 from deepnoise.estimators.base import DensityRegressor
-from deepnoise.studies.neuro.opponents import PENALTIES
+from deepnoise.studies.neuro.fit import PENALTIES
 
 SCORES = ("nll", "rmse", "crps", "coverage_90", "coverage_95")
 PACKAGES = ("deepnoise", "jax", "numpy", "scikit-learn", "blackjax", "sklearn-contrib-bde")

@@ -25,7 +25,7 @@ from deepnoise.inference import posterior, priors
 from deepnoise.inference.diagnostics import diagnose
 from deepnoise.prediction.per_draw import moments
 from deepnoise.prediction.predict import predictive
-from deepnoise.studies.work import versions
+from deepnoise.studies.runner import versions
 
 SIZES = {"noise_size", "weight_size", "hidden_noise", "last_noise"}
 

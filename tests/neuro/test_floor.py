@@ -4,10 +4,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from deepnoise.studies.neuro import verdicts as neuro_verdicts
-from deepnoise.studies.neuro.brain import painted
-from deepnoise.studies.neuro.fit import NeuroPlan, features, fit_splits
-from deepnoise.studies.neuro.floor import Floor, dealt, floor_of, influence_floor
+from deepnoise.studies.neuro import findings
+from deepnoise.studies.neuro.figures import painted
+from deepnoise.studies.neuro.fit import (
+    Floor,
+    NeuroPlan,
+    dealt,
+    features,
+    fit_splits,
+    floor_of,
+    influence_floor,
+)
 from deepnoise.studies.neuro.tables import influence_table, region_table
 from tests.neuro import toy
 from tests.neuro.hand import table_of
@@ -61,7 +68,7 @@ def test_the_region_that_decides_stands_out():
     strong = regions["mean"][toy.NAMES[3]]
     floor["mean"] = Floor(floor["mean"].typical, strong / 2)
     regions = region_table(found, toy.atlas(), floor)
-    verdict = neuro_verdicts.standing_out(regions, floor["mean"])
+    verdict = findings.standing_out(regions, floor["mean"])
     assert verdict.status == "1 of 8 do"
     assert f"Above it: {toy.NAMES[3]}." in verdict.text
     image = painted(regions, toy.atlas(), "mean", floor["mean"].most)
@@ -71,16 +78,16 @@ def test_the_region_that_decides_stands_out():
 
 def test_words_where_none_stands_out():
     regions = pd.DataFrame({"region": ["a", "b"], "mean_above_floor": [False, False]})
-    verdict = neuro_verdicts.standing_out(regions, Floor(0.08, 0.13))
+    verdict = findings.standing_out(regions, Floor(0.08, 0.13))
     assert verdict.status == "none does"
     assert "middle region has an influence of 0.08" in verdict.text
     assert "up to 0.13" in verdict.text
-    single = neuro_verdicts.standing_out(regions, Floor(0.08, np.inf))
+    single = findings.standing_out(regions, Floor(0.08, np.inf))
     assert single.status == "cannot be told"
 
 
 def test_words_where_many_stand_out():
     names = list("abcdefg")
     regions = pd.DataFrame({"region": names, "mean_above_floor": [True] * 7})
-    text = neuro_verdicts.standing_out(regions, Floor(0.08, 0.13)).text
+    text = findings.standing_out(regions, Floor(0.08, 0.13)).text
     assert text.endswith("Above it: a, b, c, d, e and 2 more.")

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from deepnoise.datasets.neuro.features import Columns, load_neuro, read_subjects
-from deepnoise.studies.neuro.fit import NeuroPlan, split_rows
-from deepnoise.studies.neuro.opponents import OPPONENTS, Task
+from deepnoise.studies.neuro.fit import OPPONENTS, NeuroPlan, Task, split_rows
 from tests.cli_toy import error, run
 from tests.neuro import toy
 from tests.neuro.hand import table_of

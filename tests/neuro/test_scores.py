@@ -5,17 +5,12 @@ import pandas as pd
 import pytest
 from scipy.stats import binom, t
 
+from deepnoise.studies.neuro import findings
 from deepnoise.studies.neuro import (
     scores as neuro_scores,
 )
-from deepnoise.studies.neuro import (
-    verdicts as neuro_verdicts,
-)
-from deepnoise.studies.neuro import (
-    words as neuro_words,
-)
+from deepnoise.studies.neuro.findings import with_error
 from deepnoise.studies.neuro.fit import WITH, WITHOUT
-from deepnoise.studies.neuro.texts import with_error
 from tests.neuro.hand import gaussians, split
 
 
@@ -74,14 +69,14 @@ def test_scores_and_their_errors():
     rmse = np.sqrt(squares.mean())
     expected = squares.std(ddof=1) / 2 / (2 * rmse)
     assert table.loc[WITHOUT, "rmse_se"] == pytest.approx(expected)
-    assert "explains 100 ± 0 % of the variance" in neuro_words.accuracy(table.reset_index())
+    assert "explains 100 ± 0 % of the variance" in findings.accuracy(table.reset_index())
     by_split = neuro_scores.split_scores(fits, 0.9)
     assert list(by_split["split"]) == [1, 1, 2, 2]
 
 
 def test_no_variance_explained_is_called_nothing():
     row = pd.Series({"r2": -0.14, "r2_se": 0.31})
-    assert neuro_words.explained(row) == "nothing (−14 ± 31 %)"
+    assert findings.explained(row) == "nothing (−14 ± 31 %)"
 
 
 @pytest.mark.parametrize(
@@ -112,7 +107,7 @@ def test_rivals_are_better_or_worse_only_if_the_subjects_say_so():
     expected = rivals["worse"].crps(y).mean() - fit.densities[WITH].crps(y).mean()
     assert crps.loc["worse", "value"] == pytest.approx(expected)
     assert crps.loc["near", "lower"] < 0 < crps.loc["near", "upper"]
-    text = neuro_words.rivalry(found)
+    text = findings.rivalry(found)
     assert "clearly better than those of worse; they cannot be told from those of near" in text
     assert f"clearly worse than those of {WITHOUT} and better." in text
 
@@ -120,7 +115,7 @@ def test_rivals_are_better_or_worse_only_if_the_subjects_say_so():
 def judged(with_images, without, y, **settings):
     fit = split(y, with_images, without, **settings)
     scores = neuro_scores.pooled_scores([fit], 0.9)
-    return neuro_verdicts.images(neuro_scores.comparison([fit]), scores)
+    return findings.images(neuro_scores.comparison([fit]), scores)
 
 
 def test_wider_intervals_alone_do_not_show_that_images_help():
@@ -133,7 +128,7 @@ def test_wider_intervals_alone_do_not_show_that_images_help():
     widths = neuro_scores.width_comparison([fit], 0.9)
     assert widths["ratio_lower"] > 1.2
     scores = neuro_scores.pooled_scores([fit], 0.9)
-    text = neuro_words.widening(widths, scores, 0.9)
+    text = findings.widening(widths, scores, 0.9)
     assert "22 % wider" in text
     assert "information" not in text
     verdict = judged(narrow, wide, y)
@@ -168,7 +163,7 @@ def test_scores_that_disagree_settle_nothing():
     ]
     covered = {"coverage": 0.9, "chance_low": 0.8, "chance_high": 1.0}
     scores = pd.DataFrame([{"method": WITHOUT, **covered}])
-    assert neuro_verdicts.images(pd.DataFrame(rows), scores).status == "not settled"
+    assert findings.images(pd.DataFrame(rows), scores).status == "not settled"
 
 
 @pytest.mark.parametrize(
@@ -178,7 +173,7 @@ def test_scores_that_disagree_settle_nothing():
 def test_coverage_that_chance_cannot_explain(sd, status, kind):
     y = np.random.default_rng(4).normal(size=200)
     scores = neuro_scores.pooled_scores([split(y, gaussians(0 * y, sd), gaussians(0 * y, 1))], 0.9)
-    found = neuro_verdicts.promises(scores, 0.9)
+    found = findings.promises(scores, 0.9)
     assert (found.status, found.kind) == (status, kind)
     assert "chance alone allows 86 % to 94 %" in found.text
 
@@ -187,7 +182,7 @@ def test_few_subjects_allow_much():
     y = np.array([0.0, 0, 0, 0, 0, 0, 0, 3])
     scores = neuro_scores.pooled_scores([split(y, gaussians(0 * y, 1), gaussians(0 * y, 1))], 0.9)
     assert scores.loc[0, "coverage"] == 7 / 8
-    assert neuro_verdicts.promises(scores, 0.9).status == "as promised"
+    assert findings.promises(scores, 0.9).status == "as promised"
 
 
 @pytest.mark.parametrize(
@@ -198,12 +193,12 @@ def test_words_on_widths_follow_the_interval(ends, said):
     widths = {"ratio": np.mean(ends), "ratio_lower": ends[0], "ratio_upper": ends[1]}
     covered = {"coverage": 0.9, "chance_low": 0.8, "chance_high": 1.0}
     scores = pd.DataFrame([{"method": name, **covered} for name in (WITH, WITHOUT)])
-    assert said in neuro_words.widening({**widths, "share_wider": 0.5}, scores, 0.9)
+    assert said in findings.widening({**widths, "share_wider": 0.5}, scores, 0.9)
 
 
 def test_widths_are_not_compared_where_coverage_is_off():
     y = np.random.default_rng(5).normal(size=100)
     fit = split(y, gaussians(0 * y, 0.4), gaussians(0 * y, 1))
     scores = neuro_scores.pooled_scores([fit], 0.9)
-    text = neuro_words.widening(neuro_scores.width_comparison([fit], 0.9), scores, 0.9)
+    text = findings.widening(neuro_scores.width_comparison([fit], 0.9), scores, 0.9)
     assert "should not be compared: those with images are too narrow" in text

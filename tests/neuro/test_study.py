@@ -19,11 +19,10 @@ from deepnoise.cli.neuro import chosen_atlas
 from deepnoise.datasets.neuro import atlas as neuro_atlas
 from deepnoise.datasets.neuro.cohort import simulate_cohort
 from deepnoise.datasets.neuro.features import load_neuro
-from deepnoise.studies.neuro import brain as neuro_brain
-from deepnoise.studies.neuro import floor as neuro_floor
-from deepnoise.studies.neuro import write as neuro_write
-from deepnoise.studies.neuro.fit import features
-from deepnoise.studies.neuro.floor import Floor
+from deepnoise.studies.neuro import figures as neuro_figures
+from deepnoise.studies.neuro import fit as neuro_fit
+from deepnoise.studies.neuro import study as neuro_study
+from deepnoise.studies.neuro.fit import Floor, features
 from tests.cli_toy import SETTINGS as TINY_MODEL
 from tests.cli_toy import TINY, error, run
 from tests.neuro import toy
@@ -54,9 +53,9 @@ def done(labels, tmp_path_factory):
         return Floor(float(np.median(values)), float(np.min(values)) / 2)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(neuro_floor, "floor_of", low)
-        patch.setattr(neuro_brain, "SLICES", 2)
-        patch.setattr(neuro_write, "DPI", 50)
+        patch.setattr(neuro_fit, "floor_of", low)
+        patch.setattr(neuro_figures, "SLICES", 2)
+        patch.setattr(neuro_study, "DPI", 50)
         result = study("--simulate", SUBJECTS, "--out", out, "--splits", 2, *labels)
     assert result.exit_code == 0, result.output
     assert "simulating subjects: 40/40" in result.stderr
@@ -213,8 +212,8 @@ def cohort(tmp_path_factory):
 def unpainted(monkeypatch):
     """Empty brains: they take long to draw, and were drawn above."""
     for name in ("glass_brain", "mosaic"):
-        monkeypatch.setattr(neuro_brain, name, lambda *_: Figure())
-    monkeypatch.setattr(neuro_brain, "interactive", lambda *_: "")
+        monkeypatch.setattr(neuro_figures, name, lambda *_: Figure())
+    monkeypatch.setattr(neuro_figures, "interactive", lambda *_: "")
 
 
 def test_a_group_runs_it_on_its_own_files(cohort, labels, tmp_path, unpainted):

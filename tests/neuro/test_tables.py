@@ -7,12 +7,11 @@ import pandas as pd
 import pytest
 
 from deepnoise import BDeepNoiseRegressor
+from deepnoise.studies.neuro import findings
 from deepnoise.studies.neuro import fit as neuro_fit
 from deepnoise.studies.neuro import tables as neuro_tables
-from deepnoise.studies.neuro import words as neuro_words
-from deepnoise.studies.neuro.fit import WITH, WITHOUT, NeuroPlan, fit_splits
-from deepnoise.studies.neuro.opponents import OPPONENTS, Task
-from deepnoise.studies.neuro.truth import best_rank_correlation, precision, spearman
+from deepnoise.studies.neuro.fit import OPPONENTS, WITH, WITHOUT, NeuroPlan, Task, fit_splits
+from deepnoise.studies.neuro.scores import best_rank_correlation, precision, spearman
 from tests.neuro.hand import gaussians, split, table_of
 
 
@@ -38,9 +37,9 @@ def test_referral_keeps_the_most_certain():
     assert theirs.loc[50, "rmse"] == pytest.approx(np.sqrt(np.mean(sd[20:] ** 2)))
     assert ours.loc[100, "rmse"] == pytest.approx(theirs.loc[100, "rmse"])
     assert ours.loc[50, "lower"] < ours.loc[50, "rmse"] < ours.loc[50, "upper"]
-    assert "can be used" in neuro_words.triage(curves)
+    assert "can be used" in findings.triage(curves)
     swapped = curves.replace({"method": {WITH: WITHOUT, WITHOUT: WITH}})
-    assert "no help" in neuro_words.triage(swapped)
+    assert "no help" in findings.triage(swapped)
 
 
 def test_measures_of_truth():

@@ -8,11 +8,11 @@ import pytest
 
 from deepnoise.baselines import registry
 from deepnoise.cli import main
-from deepnoise.studies import runner, work
+from deepnoise.studies import runner
 from deepnoise.studies.ledger import Ledger
 from deepnoise.studies.paper import SyntheticStudy
+from deepnoise.studies.runner import OutcomeJudge, peak_memory
 from deepnoise.studies.spec import Case, read_spec
-from deepnoise.studies.work import OutcomeJudge, peak_memory
 from tests.cli_toy import run as command
 
 from .toy import quick_study, uci_folder
@@ -107,7 +107,7 @@ def test_wepi_of_quantiles_is_that_of_the_density():
 
 
 def test_infinite_scores_are_null_in_the_ledger():
-    assert work.finite({"wepi95": math.inf, "rmse": 1}) == {"wepi95": None, "rmse": 1.0}
+    assert runner.finite({"wepi95": math.inf, "rmse": 1}) == {"wepi95": None, "rmse": 1.0}
 
 
 def test_memory_is_counted_from_now_on():

@@ -118,8 +118,9 @@ def neuro(out, simulate, with_ids, seed, force, quiet, **given) -> None:
     one page for a clinician. Nothing leaves this machine; identifiers are not written unless asked.
     """
     from ..datasets.neuro.features import load_neuro
-    from ..studies.neuro.study import NeuroPlan, run_study
-    from ..studies.neuro.words import warnings
+    from ..studies.neuro.findings import warnings
+    from ..studies.neuro.fit import NeuroPlan
+    from ..studies.neuro.study import run_study
 
     began = time.monotonic()
     say: Callable[[str], None] = (lambda _: None) if quiet else note

@@ -29,8 +29,7 @@ from ..prediction.density.mixture import PredictiveMixture
 from ..prediction.per_draw import DrawDensities, chain_weights
 from ..prediction.predict import predictive
 from .ledger import Claim, Ledger, case_of
-from .runner import Say, Study, claimed, described
-from .work import Task, finite, header, materialised, peak_memory
+from .runner import Say, Study, Task, claimed, described, finite, header, materialised, peak_memory
 
 METHOD = "bdeepnoise"
 DIAGNOSED_ROWS = 10

@@ -14,8 +14,8 @@ from ..baselines.registry import make, method
 from ..datasets import synthetic
 from ..datasets.uci import UciSet, load_uci
 from ..plots.heatmap import density_panels
+from .runner import OutcomeJudge, QuantileJudge, Task
 from .spec import Case, Spec
-from .work import OutcomeJudge, QuantileJudge, Task
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

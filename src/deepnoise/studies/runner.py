@@ -1,15 +1,53 @@
-"""Running a study: cases are claimed, worked on here, by processes or on a cluster, and written."""
+"""Running a study: cases are claimed, worked on here, by processes or on a cluster, and written.
 
-from collections.abc import Callable, Iterable, Iterator
+The work is one fit, from rows to scores: pure, so that any worker can do it.
+"""
+
+import platform
+import resource
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any, Protocol
 
-from ..baselines.registry import method
+import numpy as np
+
+from .. import __version__
+from ..baselines.registry import make, method
+from ..estimators.base import DensityRegressor
+from ..prediction import metrics
+from ..prediction.density.mixture import PredictiveMixture
 from .ledger import Claim, Ledger, case_of
 from .spec import Case, Spec
-from .work import Task, failed, work
 
 Say = Callable[[str], None]
+PACKAGES = ("jax", "numpy", "scikit-learn")
+NOMINAL = np.linspace(0.01, 0.99, 99)
+
+
+class Judge(Protocol):
+    """Scores of an answer."""
+
+    def of_density(self, density: PredictiveMixture) -> dict[str, float]: ...
+
+    def of_quantiles(self, model: DensityRegressor, X: np.ndarray) -> dict[str, float]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Everything a worker needs for one row of the ledger."""
+
+    case: Case
+    settings: Mapping[str, Any]
+    settings_hash: str
+    X: np.ndarray
+    y: np.ndarray
+    X_test: np.ndarray
+    judge: Judge
 
 
 class Study(Protocol):
@@ -132,3 +170,138 @@ def described(row: dict[str, Any]) -> str:
         for name, value in row["metrics"].items()
     )
     return f"{where}: {scores}  ({row['fit_seconds']:.1f} s)"
+
+
+@dataclass(frozen=True, eq=False)
+class OutcomeJudge:
+    """Scores at outcomes; ``lattice`` holds the values that y can take, if they are few."""
+
+    y: np.ndarray
+    lattice: np.ndarray | None = None
+
+    def of_density(self, density: PredictiveMixture) -> dict[str, float]:
+        found = {
+            "rmse": metrics.rmse(density, self.y),
+            "nll": metrics.nll(density, self.y),
+            "crps": metrics.crps(density, self.y),
+            "coverage95": metrics.coverage(density, self.y, 0.95),
+            "wepi95": metrics.wepi(density, self.y),
+        }
+        if self.lattice is not None:
+            found["lattice_nll"] = metrics.lattice_nll(density, self.y, self.lattice)
+        return found
+
+    def of_quantiles(self, model: DensityRegressor, X: np.ndarray) -> dict[str, float]:
+        report = model.score_report(X, self.y)
+        names = {"rmse": "rmse", "crps": "crps", "coverage_95": "coverage95"}
+        return {new: report[old] for old, new in names.items()} | {"wepi95": self._wepi(model, X)}
+
+    def _wepi(self, model: DensityRegressor, X: np.ndarray) -> float:
+        """As ``metrics.wepi``, the nominal level to the next 0.01."""
+        low = model.predict_quantiles(X, (1 - NOMINAL) / 2)
+        high = model.predict_quantiles(X, (1 + NOMINAL) / 2)
+        inside = np.mean((low <= self.y[:, None]) & (self.y[:, None] <= high), axis=0)
+        enough = np.flatnonzero(inside >= 0.95)
+        return float(np.mean((high - low)[:, enough[0]])) if enough.size else np.inf
+
+
+@dataclass(frozen=True, eq=False)
+class QuantileJudge:
+    """1000 × the mean distance from the true quantiles (N, levels): Table 1's error."""
+
+    truth: np.ndarray
+    levels: np.ndarray
+
+    def of_density(self, density: PredictiveMixture) -> dict[str, float]:
+        return {"l1": 1000 * metrics.quantile_l1(density, self.truth, self.levels)}
+
+    def of_quantiles(self, model: DensityRegressor, X: np.ndarray) -> dict[str, float]:
+        found = model.predict_quantiles(X, self.levels)
+        return {"l1": 1000 * float(np.mean(np.abs(found - self.truth)))}
+
+
+def work(task: Task) -> dict[str, Any]:
+    """The row of a task; whatever goes wrong is told in it."""
+    row = header(task)
+    memory = peak_memory()
+    began = time.perf_counter()
+    try:
+        model = make(task.case.method, **task.settings, random_state=task.case.random_state)
+        model.fit(task.X, task.y)
+        fitted = time.perf_counter()
+        scores = judged(model, task)
+        row |= {"fit_seconds": fitted - began, "score_seconds": time.perf_counter() - fitted}
+        row |= {"memory_mib": memory(), "metrics": finite(scores), **extras(model)}
+    except Exception as error:  # a study goes on, whatever a method does
+        return failed(task, error)
+    return row
+
+
+def failed(task: Task, error: BaseException) -> dict[str, Any]:
+    """The row of a task that could not be done."""
+    where = "".join(traceback.format_tb(error.__traceback__, limit=-3))
+    return header(task) | {"error": f"{type(error).__name__}: {error}", "where": where}
+
+
+def judged(model: Any, task: Task) -> dict[str, float]:
+    try:
+        density = model.predict_density(task.X_test)
+    except NotImplementedError:
+        return task.judge.of_quantiles(model, task.X_test)
+    return task.judge.of_density(materialised(density))
+
+
+def materialised(density: PredictiveMixture) -> PredictiveMixture:
+    """With its components in memory: several scores ask for them."""
+    weights, means, covs = density.components()
+    return PredictiveMixture.of(means, covs, weights)
+
+
+def versions() -> dict[str, str]:
+    return {"deepnoise": __version__, **{name: version(name) for name in PACKAGES}}
+
+
+def header(task: Task) -> dict[str, Any]:
+    """What a row says whatever becomes of it."""
+    import jax
+
+    return {
+        **asdict(task.case),
+        "rows": len(task.X),
+        "settings": dict(task.settings),
+        "settings_hash": task.settings_hash,
+        "versions": versions(),
+        "python": platform.python_version(),
+        "device": jax.devices()[0].device_kind,
+        "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+
+
+def extras(model: Any) -> dict[str, Any]:
+    """How well chains agree, for methods that have some."""
+    diagnostics = getattr(model, "diagnostics_", None)
+    if diagnostics is None:
+        return {}
+    return finite({"max_rhat": diagnostics.max_rhat, "min_ess": diagnostics.min_ess})
+
+
+def finite(values: Mapping[str, float]) -> dict[str, float | None]:
+    """None for what JSON has no number for."""
+    return {k: float(v) if np.isfinite(v) else None for k, v in values.items()}
+
+
+def peak_memory() -> Callable[[], float]:
+    """A function that says the peak of this process's memory since now, in MiB.
+
+    Where the system cannot start afresh (not Linux), since the start of the process.
+    """
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        return lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return _high_water
+
+
+def _high_water() -> float:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1024

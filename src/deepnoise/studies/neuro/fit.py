@@ -1,4 +1,14 @@
-"""Fits of the neuroimaging study: with and without the images, beside three opponents."""
+"""Fits of the neuroimaging study: with and without the images, beside three opponents.
+
+Opponents are what else a group would try: ridge regression, a random forest, a deep ensemble.  The
+first two predict a mean; their densities are Gaussian around it, with the variance of residuals
+that the fit has not seen: five-fold for ridge, out of bag for the forest, and for both five-fold by
+whole groups where there are any.
+
+The floor of influence is what a region has whose images say nothing.  Influence averages an
+absolute value and is never 0.  The model is fitted once more, after the images of the training
+subjects were dealt out to them at random: what its regions have is chance.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -6,18 +16,96 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
+from scipy.stats import t
+from sklearn.base import clone
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.linear_model import RidgeCV
+from sklearn.model_selection import GroupKFold, GroupShuffleSplit, ShuffleSplit, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
+from ...baselines.backprop import DeepEnsembleRegressor
 from ...datasets.neuro.features import NeuroTable
 from ...estimators.bdeepnoise import BDeepNoiseRegressor
 from ...estimators.encode import TableEncoder
+from ...prediction.density.mixture import PredictiveMixture
 from ...prediction.density.supported import Density
 from ...prediction.influence import Influence
-from .opponents import OPPONENTS, Task
 
 WITH, WITHOUT = "B-DeepNoise", "B-DeepNoise without images"
 CREDIBLE = 0.95
 FEWEST = 20
+FALSE_ALARM = 0.05
+# Part of the largest influence below which one is as good as 0, and has no logarithm.
+NOTHING = 1e-6
+PENALTIES = np.logspace(-2, 5, 22)
+TREES = 300
+FOLDS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Training subjects, test subjects, a seed, widths of networks, groups of training subjects."""
+
+    X: pd.DataFrame
+    y: np.ndarray
+    X_test: pd.DataFrame
+    seed: int
+    hidden: tuple[int, ...]
+    groups: np.ndarray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Rival:
+    """Predictive densities of the test subjects; |weight| of each feature, for ridge."""
+
+    density: Density
+    weights: pd.Series | None = None
+
+
+def ridge(task: Task) -> Rival:
+    """The penalty by leave-one-out."""
+    model = make_pipeline(StandardScaler(), RidgeCV(PENALTIES))
+    variance = unseen_variance(model, task)
+    model.fit(task.X, task.y)
+    weights = pd.Series(np.abs(model[-1].coef_), index=task.X.columns)
+    return Rival(gaussian(model.predict(task.X_test), variance), weights)
+
+
+def forest(task: Task) -> Rival:
+    model = RandomForestRegressor(
+        TREES, max_features=1 / 3, min_samples_leaf=3, oob_score=True, random_state=task.seed
+    ).fit(task.X, task.y)
+    variance = float(np.mean((task.y - model.oob_prediction_) ** 2))
+    if task.groups is not None:
+        variance = unseen_variance(clone(model), task)
+    return Rival(gaussian(model.predict(task.X_test), variance))
+
+
+def ensemble(task: Task) -> Rival:
+    """Networks as wide as ours."""
+    model = DeepEnsembleRegressor(hidden=task.hidden, random_state=task.seed)
+    return Rival(model.fit(task.X, task.y).predict_density(task.X_test))
+
+
+def gaussian(mean: np.ndarray, variance: float) -> PredictiveMixture:
+    return PredictiveMixture.of(np.reshape(mean, (-1, 1, 1)), np.full((1, 1, 1, 1), variance))
+
+
+def unseen_variance(model: Any, task: Task) -> float:
+    """Mean squared residual of training subjects, predicted from other folds."""
+    folds: Any = FOLDS
+    if task.groups is not None:
+        folds = GroupKFold(min(FOLDS, len(np.unique(task.groups))))
+    found = cross_val_predict(model, task.X, task.y, groups=task.groups, cv=folds)
+    return float(np.mean((task.y - found) ** 2))
+
+
+OPPONENTS: dict[str, Callable[[Task], Rival]] = {
+    "ridge": ridge,
+    "random forest": forest,
+    "deep ensemble": ensemble,
+}
 
 
 @dataclass(frozen=True)
@@ -172,3 +260,52 @@ def filled(covariates: pd.DataFrame, train: np.ndarray) -> pd.DataFrame:
         if gone.any():
             columns[f"{name} missing"] = gone.astype(float)
     return pd.DataFrame(columns, index=covariates.index)
+
+
+@dataclass(frozen=True)
+class Floor:
+    """Influence of regions by chance: the middle one's, and the most that chance allows."""
+
+    typical: float
+    most: float
+
+
+def influence_floor(
+    table: NeuroTable,
+    plan: NeuroPlan,
+    fit: SplitFit,
+    say: Callable[[str], None],
+    progress: Any = False,
+) -> dict[str, Floor]:
+    """Floors of the influence on "mean" and "spread", per standard deviation, in one split."""
+    say("fitting the model to images dealt out at random, for the floor of influence")
+    X = dealt(features(table, fit.train, images=True), table, fit.train, plan.seed)
+    y = table.outcome.to_numpy(dtype=float)
+    model = fit_model(X.iloc[fit.train], y[fit.train], plan, plan.seed + fit.number, progress)
+    found = model.influence(X.iloc[fit.test])
+    regions = [found.names.index(name) for name in table.imaging.columns]
+    scale = input_scale(model)[regions]
+    parts = {"mean": found.mean, "spread": found.sd}
+    return {part: floor_of(band.mean[regions] * scale) for part, band in parts.items()}
+
+
+def dealt(X: pd.DataFrame, table: NeuroTable, train: np.ndarray, seed: int) -> pd.DataFrame:
+    """The features, with whole images of training subjects given to others of them."""
+    order = np.random.default_rng(seed).permutation(train)
+    X, names = X.copy(), list(table.imaging.columns)
+    X.iloc[train, X.columns.get_indexer(names)] = table.imaging.iloc[order].to_numpy()
+    return X
+
+
+def floor_of(values: np.ndarray) -> Floor:
+    """From influences by chance, one a region, taken as log-normal.
+
+    As many regions without influence all stay below ``most`` with 95 % probability or more.
+    """
+    count, largest = len(values), values.max()
+    typical = float(np.median(values))
+    if count < 2 or largest == 0:
+        return Floor(typical, np.inf if count < 2 else 0.0)
+    logs = np.log(np.maximum(values, NOTHING * largest))
+    reach = t.ppf(1 - FALSE_ALARM / count, count - 1) * np.sqrt(1 + 1 / count)
+    return Floor(typical, float(np.exp(logs.mean() + reach * logs.std(ddof=1))))

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from . import words
+from . import findings
+from .findings import between, percent, rounded, with_error
 from .fit import WITH
-from .texts import between, percent, rounded, with_error
 
 if TYPE_CHECKING:
     from .study import NeuroResult
@@ -61,9 +61,9 @@ def content(
     return {
         "title": f"What predicts {table.outcome.name}, and how surely",
         "simulated": result.truth is not None,
-        "answers": words.answers(result),
-        "findings": words.findings(result),
-        "cautions": words.few_units(result),
+        "answers": findings.answers(result),
+        "findings": findings.findings(result),
+        "cautions": findings.few_units(result),
         "subjects": len(table),
         "held_out": len(result.first.test),
         "splits": plan.splits,
@@ -74,7 +74,7 @@ def content(
         "outcome": str(table.outcome.name),
         "left_out": len(table.problems),
         "level": percent(plan.level),
-        "widening": words.widening(result.widths, result.pooled, plan.level),
+        "widening": findings.widening(result.widths, result.pooled, plan.level),
         "scores": rows(score_rows(result.pooled)),
         "comparison": rows(comparison_rows(result.comparison)),
         "floor": {part: rounded(found.most) for part, found in result.floor.items()},
@@ -144,6 +144,6 @@ def _truth(result: "NeuroResult") -> dict[str, Any] | None:
         return None
     pairs = [(text, found[name]) for name, text in TRUTH_NAMES.items() if name in found]
     return {
-        "words": words.recovery(found),
+        "words": findings.recovery(found),
         "table": rows(pd.DataFrame(pairs, columns=["measure", "value"])),
     }

@@ -5,8 +5,7 @@ import pandas as pd
 
 from ...datasets.neuro.atlas import Atlas
 from ...datasets.neuro.features import NeuroTable
-from .fit import WITH, WITHOUT, SplitFit
-from .floor import Floor
+from .fit import WITH, WITHOUT, Floor, SplitFit
 
 TOP = 10
 BOOTSTRAPS = 500

@@ -17,6 +17,7 @@ import warnings
 from importlib.util import find_spec
 from pathlib import Path
 
+import jax
 import numpy as np
 
 from deepnoise.inference.diagnostics import ess_bulk
@@ -164,6 +165,8 @@ def main() -> None:
             continue
         chosen.append(method)
     for name in options.sets:
+        # Compiled programs are memory maps, of which a process may have 65,530 only.
+        jax.clear_caches()
         for split, (X, X_test, y, y_test) in enumerate(
             splits(name, options.folder, options.splits)
         ):

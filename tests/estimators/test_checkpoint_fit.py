@@ -86,10 +86,10 @@ def test_a_folder_that_cannot_be_written_is_said_at_once(tmp_path):
 @pytest.mark.skipif(os.name != "posix", reason="kills as POSIX does")
 def test_a_killed_fit_goes_on(tmp_path):
     code = f"""
-from deepnoise.estimators import checkpoint
+from deepnoise.estimators import files
 from deepnoise.estimators.bdeepnoise import BDeepNoiseRegressor
 from tests.estimators.test_checkpoint_fit import SETTINGS, rows
-checkpoint.SECONDS_BETWEEN, checkpoint.LARGEST_SHARE = 0.0, 1.0
+files.SECONDS_BETWEEN, files.LARGEST_SHARE = 0.0, 1.0
 BDeepNoiseRegressor(**{{**SETTINGS, "draws": 100_000}}, checkpoint={str(tmp_path)!r}).fit(*rows())
 """
     path = os.pathsep.join([str(ROOT), str(ROOT / "src")])

@@ -121,3 +121,13 @@ def test_methods_side_by_side(monkeypatch, tmp_path, capsys):
     shown = capsys.readouterr().out
     assert "c: skipped" in shown
     assert "| deepnoise | " in shown
+
+
+def test_waiting_for_a_fit(monkeypatch):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    import waiting
+
+    tiny = {"hidden": (2,), "chains": 2, "warmup": 20, "draws": 10, "sampler": "gibbs"}
+    found = waiting.fitted(tiny, slice(0, 40))
+    assert 0 < found["first_draw"] < found["fit"]
+    assert found["sweeps"] >= 30

@@ -33,7 +33,7 @@ from deepnoise.studies.neuro.fit import PENALTIES
 
 SCORES = ("nll", "rmse", "crps", "coverage_90", "coverage_95")
 PACKAGES = ("deepnoise", "jax", "numpy", "scikit-learn", "blackjax", "sklearn-contrib-bde")
-PACKAGES += ("ngboost", "stochtree")
+PACKAGES += ("bartz", "ngboost", "numpyro", "stochtree", "torch")
 # What bde's constructor gives without arguments.
 TOY = {"members": 2, "hidden": (4, 4), "epochs": 20, "patience": None, "warmup": 50, "draws": 5}
 

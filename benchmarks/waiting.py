@@ -16,6 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
+SEED = 0
 SHORT = {"warmup": 200, "draws": 200, "thin": 1}
 FITS: dict[str, dict] = {"default": {}, "short": SHORT}
 
@@ -33,7 +34,7 @@ def fitted(settings: dict, rows: slice) -> dict:
     def seen(done, total, posterior):  # noqa: ARG001
         first.append(time.perf_counter() - began)
 
-    model = BDeepNoiseRegressor(random_state=0, progress=seen, **settings).fit(X[rows], y[rows])
+    model = BDeepNoiseRegressor(random_state=SEED, progress=seen, **settings).fit(X[rows], y[rows])
     spent = time.perf_counter() - began
     model.predict_interval(X[:100])
     run = model.posterior_.run
@@ -63,6 +64,8 @@ def main() -> None:
     if options.child:
         child(json.loads(options.child[0]), options.child[1])
         return
+    from rivals import versions  # here: a child's clock counts its imports
+
     load = os.getloadavg()[0]
     for name, settings in FITS.items():
         if options.only not in (None, name):
@@ -80,7 +83,7 @@ def main() -> None:
                 )
                 row = {"fit_of": name, "what": what, **json.loads(told.stdout.splitlines()[-1])}
                 row |= {"process": time.perf_counter() - began, "cores": os.cpu_count()}
-                row |= {"load_before": load}
+                row |= {"load_before": load, "seed": SEED, "versions": versions()}
                 print(json.dumps(row), flush=True)
                 if options.out:
                     with options.out.open("a") as ledger:

@@ -1,23 +1,19 @@
 """Chains that are run for a folder: nothing that was drawn is lost, whatever stops them.
 
-One line says how far they have come.  Several processes, on one machine or many, may share a fit:
-how they find each other, and who writes.
+One line says how far they have come.
 """
 
-import atexit
-import os
 import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import partial, wraps
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from .app import BadInput, Failure, echo_json, first_line, note
+from .app import Failure, echo_json, note
 from .models import TABLE
 from .tables import located
 
@@ -25,8 +21,6 @@ ROWS = 8
 SECONDS_A_LINE = 5.0
 SECONDS_BETWEEN_RHATS = 10.0
 MOST_DRAWS = 256
-SECONDS_TO_MEET = 120
-SECONDS_OF_SILENCE = 100
 
 
 def has_model(folder: Path) -> bool:
@@ -89,6 +83,12 @@ def follow(model: Any, action: Callable[[], Any], folder: Path, source: str) -> 
             action()
     except LostProcessError as error:
         raise lost(error, folder, has_model(folder)) from error
+
+
+def lost(error: Exception, folder: Path, kept: bool) -> Failure:
+    """What to say where another process has stopped."""
+    hint = f"start all again with: deepnoise resume {folder}" if kept else "nothing was kept"
+    return Failure(f"{error}; {hint}")
 
 
 def check_complete(model: Any, wanted: int, folder: Path) -> None:
@@ -231,139 +231,3 @@ class RunningRhat:
         total = len(view.rows_)
         rows = np.unique(np.linspace(0, total - 1, min(total, ROWS)).astype(int))
         return diagnose(view.predictive_functionals(rows), posterior.plan.folds).max_rhat
-
-
-class Number(click.ParamType):
-    """A whole number, or a word that stands for one."""
-
-    name = "number"
-
-    def __init__(self, word: str) -> None:
-        self.word = word
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> int | str:
-        if value == self.word or isinstance(value, int):
-            return value
-        if not value.isdecimal() or not int(value):
-            self.fail(f"{value!r} is neither a whole number above 0 nor {self.word!r}", param, ctx)
-        return int(value)
-
-
-def process_options(command: Any) -> Any:
-    """Devices of this process, and other processes of the same fit: ``meet()`` joins them."""
-
-    @wraps(command)
-    def meeting(*args, devices, processes, process_id, coordinator, **given):
-        meet = partial(join, devices, processes, process_id, coordinator)
-        return command(*args, meet=meet, **given)
-
-    for option in (
-        click.option("--coordinator", metavar="HOST:PORT", help="Where process 0 listens."),
-        click.option("--process-id", type=click.IntRange(min=0), help="Which of them this is."),
-        click.option(
-            "--processes",
-            type=Number("auto"),
-            default=1,
-            show_default=True,
-            help='Processes that fit together, each started by you; "auto" under SLURM or MPI.',
-        ),
-        click.option(
-            "--devices",
-            type=Number("all"),
-            default=1,
-            show_default=True,
-            help='GPUs of this process to use, or "all"; without a GPU, cores to share the chains.',
-        ),
-    ):
-        meeting = option(meeting)
-    return meeting
-
-
-@dataclass(frozen=True)
-class Party:
-    """The devices of a fit, and whether this process writes and shows.
-
-    If its work fails, the process leaves at once: Python's way out would wait for the others.
-    """
-
-    devices: int | str
-    leads: bool = True
-    alone: bool = True
-
-    def __enter__(self) -> "Party":
-        return self
-
-    def __exit__(self, _, error: BaseException | None, __) -> None:
-        if error is not None and not self.alone:
-            atexit.register(_leave, getattr(error, "exit_code", 1))
-
-
-def join(devices, processes, process_id: int | None, coordinator: str | None) -> Party:
-    """Meet the other processes of this fit, if there are any."""
-    if processes == 1:
-        if process_id is not None or coordinator is not None:
-            raise BadInput("--process-id and --coordinator need --processes")
-        _split_cpu(devices)
-        return Party(devices)
-    if processes == "auto":
-        return _met(coordinator, None, process_id)
-    if process_id is None or coordinator is None:
-        raise BadInput("--processes: --process-id and --coordinator HOST:PORT are needed too")
-    if process_id >= processes:
-        raise BadInput(f"--process-id: the last of {processes} processes is {processes - 1}")
-    host, _, port = coordinator.rpartition(":")
-    if not host or not port.isdecimal():
-        raise BadInput(f"--coordinator must be HOST:PORT; got {coordinator!r}")
-    return _met(coordinator, processes, process_id)
-
-
-def _split_cpu(devices: int | str) -> None:
-    """Cores as devices: JAX takes a CPU for one, unless it is told before it starts."""
-    told = "xla_force_host_platform_device_count" in os.environ.get("XLA_FLAGS", "")
-    if devices == "all" or told or not 1 < int(devices) <= (os.cpu_count() or 1):
-        return
-    import jax
-
-    with suppress(RuntimeError):
-        jax.config.update("jax_num_cpu_devices", int(devices))
-
-
-def _met(coordinator: str | None, processes: int | None, process_id: int | None) -> Party:
-    import jax
-
-    try:
-        jax.distributed.initialize(
-            coordinator,
-            processes,
-            process_id,
-            initialization_timeout=SECONDS_TO_MEET,
-            heartbeat_timeout_seconds=SECONDS_OF_SILENCE,
-        )
-    except ValueError as error:
-        raise BadInput(f"--processes auto found no SLURM or MPI job: {error}") from error
-    except RuntimeError as error:
-        raise Failure(
-            f"the processes did not meet at {coordinator or 'their coordinator'} "
-            f"within {SECONDS_TO_MEET} s ({first_line(str(error))})"
-        ) from error
-    _keep_output_ours()
-    return Party("all", jax.process_index() == 0, alone=False)
-
-
-def _keep_output_ours() -> None:
-    """What libraries write to the standard output goes to the errors: a program may read ours."""
-    sys.stdout.flush()
-    sys.stdout = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-
-
-def lost(error: Exception, folder: Path, kept: bool) -> Failure:
-    """What to say where another process has stopped."""
-    hint = f"start all again with: deepnoise resume {folder}" if kept else "nothing was kept"
-    return Failure(f"{error}; {hint}")
-
-
-def _leave(status: int) -> None:
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(status)

@@ -15,11 +15,12 @@ from .chains import (
     has_model,
     make_folder,
     persist,
-    process_options,
     summarise,
 )
 from .models import Columns, open_model, remember
-from .tables import Target, called, in_order, listed, read_table, target_options
+from .processes import process_options
+from .tables import called, listed, read_table
+from .targets import Target, in_order, target_options
 
 if TYPE_CHECKING:
     import pandas as pd

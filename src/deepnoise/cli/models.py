@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .app import BadInput, Failure
-from .tables import Target, called, listed, numbers_of
+from .tables import called, listed, numbers_of
+from .targets import Target
 
 if TYPE_CHECKING:
     import numpy as np

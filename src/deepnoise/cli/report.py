@@ -11,14 +11,13 @@ from .app import BadInput, Command, Failure, note
 from .models import features, open_finished, recall
 from .tables import (
     called,
-    censored_times,
     check_output,
     listed,
     located,
     numbers_of,
     read_table,
-    windows_of,
 )
+from .targets import censored_times, windows_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -144,7 +144,8 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
 
         Its components are computed in blocks of rows when they are needed, so X may be large, and
         the density keeps up to 1 GB of them.  The last density of a model is remembered if it needs
-        no more than 256 MB: a mean and then an interval of the same rows simulate once.
+        no more than 256 MB: a mean and then an interval of the same rows simulate once.  Replace
+        ``posterior_`` or ``weights_`` rather than edit them in place, which is not seen.
 
         Parameters
         ----------

@@ -48,7 +48,10 @@ def _digest(rows: np.ndarray) -> bytes:
 
 
 def _public(model: Any) -> dict[str, Any]:
-    """Settings and what was learnt, by name; arrays are copied, for they may change in place."""
+    """Settings and what was learnt, by name; arrays are copied, for they may change in place.
+
+    What is inside of other values, such as the draws of a posterior, is taken not to.
+    """
     return {
         name: value.copy() if isinstance(value, np.ndarray) else value
         for name, value in vars(model).items()

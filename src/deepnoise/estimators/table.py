@@ -27,7 +27,7 @@ class TableInputs:
         return {}
 
     def restore(self, header: dict[str, Any]) -> None:
-        """Take back what ``_header`` said."""
+        """Take back what :meth:`header` said."""
 
     def _learn_inputs(self, X: Any) -> tuple[TableEncoder, np.ndarray]:
         """The encoder of a checked training table, and the table encoded."""

@@ -112,8 +112,7 @@ def move(key, state, data):
 
 def paths(key, state, data):
     theta = state.gibbs.theta
-    now = interweave.rebuild(theta, noises_of(state, data), data.x, H)
-    return refresh(key, theta, now, data.x, data.y, H, KERNEL.tries)[0]
+    return refresh(key, theta, noises_of(state, data), data.x, data.y, H, KERNEL.tries)[0]
 
 
 def parts() -> dict[str, Callable]:

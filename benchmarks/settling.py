@@ -11,6 +11,7 @@ import argparse
 import ast
 import json
 import time
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -23,11 +24,11 @@ from deepnoise import BDeepNoiseRegressor
 from deepnoise.datasets.uci import load_uci
 from deepnoise.inference import posterior, priors
 from deepnoise.inference.diagnostics import diagnose
-from deepnoise.prediction.per_draw import moments
+from deepnoise.prediction.per_draw import PATHS_TO_JUDGE, moments
 from deepnoise.prediction.predict import predictive
 from deepnoise.studies.runner import versions
 
-SIZES = {"noise_size", "weight_size", "hidden_noise", "last_noise"}
+SIZES = {"noise_size", "weight_size", "weight_scale", "hidden_noise", "last_noise"}
 
 
 def split_of(name: str, folder: str | None, split: int) -> tuple[np.ndarray, ...]:
@@ -53,6 +54,8 @@ def row(model: BDeepNoiseRegressor, X, X_test, y, y_test) -> dict:
         "ess_least": ess.min(),
         "ess_median": np.median(ess),
         "sweeps": model.posterior_.run.t,
+        "rhat_largest_of_150": model.diagnostics_.max_rhat,
+        "ess_least_of_150": model.diagnostics_.min_ess,
         "verdict": model.diagnostics_.verdict,
         "seconds": seconds,
     }
@@ -64,7 +67,7 @@ def by_chain(model: BDeepNoiseRegressor, X_test, y_test) -> tuple[np.ndarray, fl
     Means of few paths would hide slow chains behind the noise of the paths.
     """
     plan, x, losses = model.posterior_.plan, model.encoded_rows(X_test), []
-    means = moments(model.draw_densities(X_test))[0][..., 0]
+    means = moments(replace(model.draw_densities(X_test), paths=PATHS_TO_JUDGE))[0][..., 0]
     for c in range(plan.chains):
         theta = jax.tree.map(lambda a: a[c], model.posterior_.draws)  # noqa: B023
         density = predictive(model.prediction_key(), theta, x, plan.h, model.paths)

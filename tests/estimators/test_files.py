@@ -175,18 +175,27 @@ def test_a_checkpoint_before_the_first_draw_can_be_loaded_and_resumed(model, fol
     assert back.resume(draws=2).posterior_.run.n_draws == 2
 
 
-def test_a_model_of_format_1_is_read_and_goes_on(tmp_path):
-    """Written by deepnoise 0.1.0 of 15 November 2026, whose "default" prior is called "fixed" now.
+@pytest.mark.parametrize(
+    ("version", "prior", "sums", "score2"),
+    [
+        (1, "fixed", [12.850745940580964, 43.34038883447647, 0.059234097876469605], 0.61831969),
+        (2, "wide", [-2.1836260287091136, 7.449823599308729, 11.007532790768892], 166.10991),
+    ],
+)
+def test_a_model_of_an_older_format_is_read_and_goes_on(tmp_path, version, prior, sums, score2):
+    """Written by the deepnoise of 15 and 19 November 2026, with what is "default" there.
 
     BDeepNoiseRegressor(hidden=(3,), chains=2, warmup=20, draws=10, random_state=0).fit(x, x**2),
-    with x from -1 to 1 in 30 steps, which predicted the numbers below.
+    with x from -1 to 1 in 30 steps.  The numbers were printed by the version that wrote the file.
     """
     x = np.linspace(-1, 1, 30)[:, None]
-    model = load(Path(__file__).parent / "format_1")
-    assert model.prior == model.posterior_.plan.prior == "fixed"
-    np.testing.assert_allclose(
-        model.predict(x[:3]), [0.95917629, 0.85684298, 0.75298594], rtol=1e-6
-    )
+    model = load(Path(__file__).parent / f"format_{version}")
+    assert model.prior == model.posterior_.plan.prior == prior
+    draws = model.posterior_.draws
+    found = [np.sum(a, dtype=float) for a in (draws.beta[0], draws.gamma[-1], draws.tau2[-1])]
+    np.testing.assert_allclose(found, sums, rtol=1e-6)
+    log_score2 = model.posterior_.run.state.tuning.log_score2[0, 0]
+    assert log_score2 == pytest.approx(np.log(score2), rel=1e-6)
     assert model.resume(12).posterior_.run.n_draws == 12
     model.save(tmp_path / "model")
     assert np.array_equal(load(tmp_path / "model").predict(x), model.predict(x))

@@ -150,8 +150,8 @@ def test_a_model_without_sites_cannot_be_adapted(model):
         ({"site": ["a", None, "b"] * 12}, {}, "row 1: the site is missing"),
         ({"site": [0.5, 1.0, 2.0] * 12}, {}, "row 0 holds 0.5, but sites are text"),
         ({"site": ["a", "(new)", "b"] * 12}, {}, "may be called"),
-        ({}, {"prior": "paper"}, "sites needs prior='default'"),
-        ({}, {"prior": "fixed"}, "sites needs prior='default'"),
+        ({}, {"prior": "paper"}, "sites needs prior='default' or 'wide'"),
+        ({}, {"prior": "fixed"}, "sites needs prior='default' or 'wide'"),
     ],
 )
 def test_bad_input_is_one_clear_line(change, settings, message):

@@ -156,9 +156,20 @@ def tuning(key):
 def test_a_score_that_overflows_does_not_stop_the_move(tuning):
     """Its square is infinite in float32; the masses keep what they had learnt."""
     kernel, _, begun = tuning
-    before = replace(begun, score2=jnp.array([2.0, 3.0], jnp.float32))
+    before = replace(begun, log_score2=jnp.array([2.0, 3.0], jnp.float32))
     after = kernel._learn_mass(4, before, jnp.array([1e25, 1.0], jnp.float32))
-    np.testing.assert_allclose(after.score2, [2.0, 2.6], rtol=1e-6)
+    np.testing.assert_allclose(after.log_score2, [2.0, 2.4], atol=1e-6)
+
+
+def test_the_mass_soon_forgets_the_scores_of_the_start(tuning):
+    """Those of a draw of the prior may be 10⁹ where later ones are 100."""
+    _, _, begun = tuning
+    kernel = InterweavedKernel(hard_tanh, warmup=1000, settle=0)
+    learnt = replace(begun, log_score2=jnp.zeros(2), window=jnp.array([0, 1000]))
+    for t in range(300):
+        score = jnp.array([3e4, 3e4]) if t < 20 else jnp.array([10.0, 0.1])
+        learnt = kernel._learn_mass(t, learnt, score)
+    np.testing.assert_allclose(jnp.exp(learnt.log_score2), [100, 0.01], rtol=0.1)
 
 
 def test_the_step_size_is_tuned_afresh_for_the_mass_that_is_kept(tuning):
@@ -167,7 +178,7 @@ def test_the_step_size_is_tuned_afresh_for_the_mass_that_is_kept(tuning):
     for t in range(8):
         begun = kernel._learn_step(t, kernel._learn_mass(t, begun, score), jnp.asarray(0.9))
     kept = kernel._learn_mass(8, begun, 2 * score)
-    assert np.array_equal(kept.score2, begun.score2)
+    assert np.array_equal(kept.log_score2, begun.log_score2)
     assert kept.step_size.step == 1
     assert kept.step_size.log_step_size == pytest.approx(begun.step_size.log_step_size_avg)
     later = kernel._learn_mass(9, kernel._learn_step(8, kept, jnp.asarray(0.9)), 2 * score)
@@ -178,9 +189,10 @@ def test_the_step_size_is_tuned_afresh_for_the_mass_that_is_kept(tuning):
 
 def test_masses_are_pooled_within_a_tensor(tuning):
     _, position, begun = tuning
-    score2 = jnp.zeros_like(begun.score2).at[0].set(8.0)
+    log_score2 = jnp.full_like(begun.log_score2, -jnp.inf).at[0].set(jnp.log(8.0))
     size = position.theta.beta[0].size
-    found = 1 / _inverse_mass(replace(begun, score2=score2), ravel_pytree(position)[1]) - 1e-3
+    learnt = replace(begun, log_score2=log_score2)
+    found = 1 / _inverse_mass(learnt, ravel_pytree(position)[1]) - 1e-3
     np.testing.assert_allclose(found[0], 4 + 4 / size, rtol=1e-4)
     np.testing.assert_allclose(found[1:size], 4 / size, rtol=1e-3)
     np.testing.assert_allclose(found[size:], 0, atol=1e-8)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from deepnoise.inference.interweave import rebuild
-from deepnoise.inference.refresh import draw_noises, refresh
+from deepnoise.inference.interweave import rebuild, standardise
+from deepnoise.inference.refresh import draw_noises, refresh, turned
 from deepnoise.inference.runtime import numerics
 from deepnoise.model.activation import hard_tanh
 from deepnoise.model.network import Latents, Theta
@@ -41,10 +41,12 @@ def test_law_of_v(key, y):
     with numerics():
         theta = two_modes()
         x, target = jnp.full((ROWS, 1), 0.3), jnp.full((ROWS, 1), y)
-        wrong_mode = Latents((jnp.full((ROWS, 1), -3.0),), ())
+        wrong_mode = Latents((jnp.full((ROWS, 1), -3.0),), (jnp.zeros((ROWS, 1)),))
 
         def step(latents, key):
-            return refresh(key, theta, latents, x, target, hard_tanh, tries=4)[0], None
+            noises = standardise(theta, *latents.clamp(x, target), hard_tanh)
+            paths = refresh(key, theta, noises, x, target, hard_tanh, tries=4)[0]
+            return Latents(paths.v, latents.u), None
 
         latents, _ = jax.lax.scan(step, wrong_mode, jax.random.split(key, 60))
         p = kstest(np.asarray(latents.v[0][:, 0]), conditional_cdf(0.3, y)).pvalue
@@ -61,8 +63,21 @@ def test_fresh_paths_follow_the_model(key):
 
 def test_without_tries_nothing_moves(key):
     with numerics():
-        latents = Latents((jnp.ones((3, 1)),), ())
-        same, _ = refresh(
-            key, two_modes(), latents, jnp.ones((3, 1)), jnp.ones((3, 1)), hard_tanh, 0
-        )
-    assert same is latents
+        theta, x = two_modes(), jnp.ones((3, 1))
+        noises = draw_noises(key, theta, 3)
+        same, _ = refresh(key, theta, noises, x, jnp.ones((3, 1)), hard_tanh, 0)
+        now = rebuild(theta, noises, x, hard_tanh)
+    jax.tree.map(np.testing.assert_array_equal, same, now)
+
+
+def test_the_points_of_an_ellipse_are_the_same_from_each_of_them(key):
+    """The choice among them is then a draw given the set, whichever point is the present one."""
+    with numerics():
+        theta, tries = two_modes(), 4
+        z, fresh = (draw_noises(k, theta, 5) for k in jax.random.split(key))
+        angles = [2 * np.pi * i / (tries + 1) for i in range(tries + 1)]
+        seen = [turned(z, fresh, a).e[0] for a in angles]
+        # From the second point, beside which the fresh noises have turned as well.
+        again = turned(z, fresh, angles[1]), turned(z, fresh, angles[1] + np.pi / 2)
+        moved = [turned(*again, a).e[0] for a in angles]
+    np.testing.assert_allclose(moved, seen[1:] + seen[:1], atol=1e-12)

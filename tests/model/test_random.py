@@ -112,7 +112,35 @@ def test_polynomial():
     np.testing.assert_allclose(polynomial(coefficients, x), np.polyval(coefficients[::-1], x))
 
 
-def test_noises_of_a_path_are_one_array_of_normals(key):
-    noises = path_noises(key, 5, 3, np.float32)
-    # Two programs may round the last bit differently.
-    np.testing.assert_array_max_ulp(noises, normals(key, (2, 5, 1, 3), np.float32), 2)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_noises_of_paths_visit_every_range_once(key, dtype):
+    paths, width = 16, 300
+    noises = np.asarray(path_noises(key, paths, width, dtype))
+    assert noises.shape == (2, paths, 1, width)
+    ranges = np.floor(scipy.stats.norm.cdf(noises) * paths)
+    np.testing.assert_array_equal(np.sort(ranges, axis=1)[:, :, 0, 0], [np.arange(paths)] * 2)
+    assert (np.ptp(np.sort(ranges, axis=1), axis=(0, 2, 3)) == 0).all()
+
+
+def test_noises_of_a_path_are_standard_normal_and_do_not_hang_together(key):
+    """The law of one path alone is that of independent normals, whatever the other paths do."""
+    keys = jax.random.split(key, 4000)
+    one = np.asarray(jax.jit(jax.vmap(lambda k: path_noises(k, 3, 4, np.float64)))(keys))[
+        :, :, 1, 0
+    ]
+    flat = one.reshape(len(one), -1)
+    p_values = {f"{i}": scipy.stats.kstest(z, "norm").pvalue for i, z in enumerate(flat.T)}
+    for i in range(flat.shape[1]):
+        for j in range(i):
+            z = np.corrcoef(flat[:, i], flat[:, j])[0, 1] * np.sqrt(len(flat))
+            p_values[f"{i} {j}"] = two_sided(z)
+    assert not rejected(p_values)
+
+
+def test_sums_over_units_are_nearly_exact(key):
+    """Variance of the mean of 64 paths, of a sum over units: independent noises have 1/64 of it."""
+    keys = jax.random.split(key, 400)
+    means = lambda k: jnp.mean(jnp.tanh(path_noises(k, 64, 20, np.float64)).sum(-1), axis=1)
+    spread = np.asarray(jax.jit(jax.vmap(means))(keys)).var()
+    one = np.tanh(scipy.stats.norm.rvs(size=100_000, random_state=0)).var() * 20
+    assert spread < one / 64 / 100

@@ -66,8 +66,10 @@ def test_outcomes_that_no_path_reaches_are_not_impossible(key):
     given = densities(key, paths=20, rows=50)
     tau2, sigma2 = ((*given.draws.tau2[:-1], np.full((5, 1), 1e-5)), (np.full((5, 3), 1e-5),))
     few = replace(given, draws=replace(given.draws, tau2=tau2, sigma2=sigma2))
-    other = replace(few, key=jax.random.key(9), paths=1)
-    y = np.concatenate([means[:, 0, 0] for _, means in other.blocks()])
+    other = replace(few, key=jax.random.key(9), paths=50)
+    # The outcome of each row is that of a path of its own.
+    means = np.concatenate([part[:, 0] for _, part in other.blocks()])
+    y = means[np.arange(50), np.arange(50)]
     many = log_likelihood(replace(few, paths=20_000), y)[:, 0]
     paths_alone = mixture_of_draw(few, 0).log_prob(y)
     assert np.mean(np.abs(paths_alone - many)) > 20
@@ -105,7 +107,7 @@ def test_functionals_in_words(name, words):
 
 
 def test_functionals_have_names_chains_and_draws(key):
-    given = densities(key, widths=(2, 3, 2), draws=6)
+    given = densities(key, widths=(2, 3, 2), draws=6, paths=per_draw.PATHS_TO_JUDGE)
     y = np.zeros((4, 2))
     values = predictive_functionals(given, y, chains=2, rows=[3, 5, 8, 9])
     assert len(values) == 4 * 5

@@ -62,7 +62,8 @@ class BDeepNoiseRegressor(
         "hard_tanh", "relu", "leaky_relu", "hard_sigmoid" or "identity"; or "tanh", "sigmoid" or
         "softplus", which are approximated by straight pieces.
     prior : str or dict
-        "default", which learns the scales of noise and weights; "fixed"; "paper"; "anchored"; or
+        "default", which learns the scales of noise and weights; "wide", the same with larger
+        weights, from which chains agree later; "fixed"; "paper"; "anchored"; or
         the parameters (a, b) of the inverse-gamma laws of the variances:
         ``{"weight": (a, b), "bias": (a, b), "preact": (a, b), "postact": (a, b)}``.
     chains : int
@@ -76,7 +77,8 @@ class BDeepNoiseRegressor(
         rounds that double their length, until ``diagnostics_.settled`` is true.
     max_sweeps : int, optional
         The most sweeps of each chain, where warmup, draws and thin do not fix their number.  By
-        default 4,000; fewer for more than 1,000 rows, but at least 1,600.
+        default 4,000; fewer for more than 1,000 rows, but at least 1,600; and twice as many
+        where that is likely to be enough.
     paths : int
         Noise paths to simulate for each posterior draw at prediction.
     guard : float
@@ -112,7 +114,7 @@ class BDeepNoiseRegressor(
     sites : str or int, optional
         Column of X with the site, scanner or batch of each row: text, categories or whole numbers.
         How much sites differ is learnt, and rows of a site that was not there when fitting get
-        densities as wide as that asks for.  Needs prior="default".
+        densities as wide as that asks for.  Needs prior="default" or "wide".
     standardize : bool or "scores"
         Scale each column to mean 0 and standard deviation 1 before fitting.  "scores" also adds
         the normal scores of skewed or heavy-tailed features as inputs.

@@ -197,8 +197,11 @@ class PosteriorChains:
         plan, run = self.posterior_.plan, self.posterior_.run
         if settings.fixed_length(self) or run.n_draws < plan.draws:
             return False
-        most = settings.most_sweeps(self.max_sweeps, len(self.rows_))
-        return 2 * run.t <= most and not self._judged().settled
+        budget = partial(settings.most_sweeps, self.max_sweeps, len(self.rows_))
+        if 2 * run.t > budget(close=True):
+            return False
+        found = self._judged()
+        return not found.settled and 2 * run.t <= budget(found.close)
 
     def network_rows(self, rows: np.ndarray) -> np.ndarray:
         """Inputs of the network, of standardised rows."""

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ..inference.posterior import INITS, SAMPLERS, Plan
-from ..inference.priors import NAMES, UTILITY_NOISE, PriorSpec
+from ..inference.priors import LEARNT, NAMES, UTILITY_NOISE, PriorSpec
 from ..inference.warmstart import WarmStart
 from ..model.activation import resolve_activation
 from .units import Standardize
@@ -120,9 +120,10 @@ def prior(value: Any, init: str) -> str | PriorSpec:
 
 def sites(value: Any, prior: Any) -> None:
     """A column of sites needs a prior that has a law for them."""
-    if value is not None and prior != "default":
+    if value is not None and prior not in LEARNT:
         raise ValueError(
-            f"sites needs prior='default', which learns how much sites differ; got {prior!r}"
+            f"sites needs prior='default' or 'wide', which learn how much sites differ; "
+            f"got {prior!r}"
         )
 
 
@@ -133,15 +134,16 @@ FIXED = {"warmup": 800, "draws": 200, "thin": 4}
 
 
 # Sweeps of a fit that does not settle: at most the first number, fewer in proportion for more than
-# ROWS_FOR_ALL rows, at least the second.
+# ROWS_FOR_ALL rows, at least the second.  Twice as many where that is likely to be enough.
 MOST_SWEEPS, FEWEST_SWEEPS, ROWS_FOR_ALL = 4000, 1600, 1000
 
 
-def most_sweeps(value: Any, rows: int) -> int:
-    """``max_sweeps``, by default after the size of the table."""
+def most_sweeps(value: Any, rows: int, close: bool = False) -> int:
+    """``max_sweeps``, by default after the size of the table and how close chains have come."""
     if value is not None:
         return count("max_sweeps", value, 1)
-    return max(FEWEST_SWEEPS, MOST_SWEEPS * ROWS_FOR_ALL // max(rows, ROWS_FOR_ALL))
+    most = max(FEWEST_SWEEPS, MOST_SWEEPS * ROWS_FOR_ALL // max(rows, ROWS_FOR_ALL))
+    return 2 * most if close else most
 
 
 def fixed_length(estimator: Any) -> bool:

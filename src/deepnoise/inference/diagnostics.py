@@ -126,6 +126,15 @@ class Diagnostics:
         return self.status == "settled"
 
     @property
+    def close(self) -> bool:
+        """Whether chains twice as long would have settled, if they go on like this.
+
+        R-hat less 1 falls, and effective draws grow, in proportion to length.
+        """
+        rhat = 1 + (self.max_rhat - 1) / 2
+        return rhat <= RHAT_SETTLED and 2 * self.min_ess >= ESS_SETTLED
+
+    @property
     def verdict(self) -> str:
         """The status as a sentence, with its numbers."""
         said = VERDICTS[self.status].format(d=self)

@@ -21,6 +21,9 @@ from .unseen import ALL_SEEN, Beside, Data, complete, draw_y_above, propose_x
 UNSEEN = 2**32 - 1
 # Factors of the step size: short steps free a chain whose surroundings have become rough.
 JITTER = (0.2, 1.2)
+# Squared scores: sweeps that their mean remembers, and what stands for a score of 0.
+MEMORY = 50
+LEAST_SCORE2 = 1e-6
 
 
 @dataclass(frozen=True)
@@ -55,13 +58,13 @@ def _completed(key, state: GibbsState, data: Data) -> GibbsState:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Tuning:
-    """Step size (dual averaging) and mean squared score of the non-centred move.
+    """Step size (dual averaging) and mean log squared score of the non-centred move.
 
     Both are learnt in sweeps t of the ``window``, first <= t < last, and kept after it.
     """
 
     step_size: Any
-    score2: jax.Array
+    log_score2: jax.Array
     acceptance: jax.Array
     window: Any
 
@@ -90,10 +93,12 @@ def tuned_again(state: Any, first: int, last: int) -> Any:
 class InterweavedKernel:
     """A Gibbs sweep after a non-centred Hamiltonian move and a refresh of the noise paths.
 
-    The mass matrix is the diagonal of the Fisher information, estimated by squared scores in the
-    first four fifths of a window of tuning; in the last fifth the step size is tuned for that mass.
-    Each coordinate is drawn halfway to the mean of its tensor: a mass that is too small in a few of
-    thousands of coordinates would reject nearly every move once it is kept.
+    The mass matrix is the diagonal of the Fisher information, estimated by geometric means of
+    squared scores in the first four fifths of a window of tuning (scores of the start may be 10⁴
+    times those of later, and would spoil arithmetic means for good); in the last fifth the step
+    size is tuned for that mass.  Each coordinate is drawn halfway to the mean of its tensor: a mass
+    that is too small in a few of thousands of coordinates would reject nearly every move once it is
+    kept.
     """
 
     h: PiecewiseLinear
@@ -122,9 +127,8 @@ class InterweavedKernel:
         noises = interweave.standardise(old.theta, *old.latents.clamp(x, y), self.h)
         moved, tuning = self.move(key_move, t, state, noises, x, evidence, data)
         theta, scales = gibbs.keep_if(hold, (old.theta, old.scales), moved)
-        paths = interweave.rebuild(theta, noises, x, self.h)
         others = propose_x(key_x, unseen, data, self.tries)
-        paths, x = refresh(key_paths, theta, paths, x, evidence, self.h, self.tries, others)
+        paths, x = refresh(key_paths, theta, noises, x, evidence, self.h, self.tries, others)
         unseen = unseen if unseen.x is None else replace(unseen, x=x)
         unseen = draw_y_above(key_y, theta, paths.v, unseen, data, self.h)
         y = unseen.complete(data)[1]
@@ -167,17 +171,18 @@ class InterweavedKernel:
 
     def _learn_mass(self, t, tuning: Tuning, score) -> Tuning:
         """The mass with one more score; once it is kept, the step size is tuned afresh."""
-        rate = jnp.maximum(1 / (t + 1.0), 0.005).astype(score.dtype)
-        score2 = tuning.score2 + rate * (score**2 - tuning.score2)
+        rate = jnp.maximum(1 / (t + 1.0), 1 / MEMORY).astype(score.dtype)
+        old = tuning.log_score2
         # Squares that overflow are left out: one would stop the move for good.
-        score2 = jnp.where((t < tuning.mass_until) & jnp.isfinite(score2), score2, tuning.score2)
+        new = old + rate * (jnp.log(score**2 + LEAST_SCORE2) - old)
+        log_score2 = jnp.where((t < tuning.mass_until) & jnp.isfinite(new), new, old)
         learnt = tuning.step_size
         afresh = self._dual_averaging()[0](jnp.exp(learnt.log_step_size_avg))
         restart = (t == tuning.mass_until) & (t < tuning.window[1])
         step_size = jax.tree.map(
             lambda a, b: jnp.where(restart, jnp.asarray(b, a.dtype), a), learnt, afresh
         )
-        return replace(tuning, step_size=step_size, score2=score2)
+        return replace(tuning, step_size=step_size, log_score2=log_score2)
 
     def _learn_step(self, t, tuning: Tuning, acceptance) -> Tuning:
         learnt = self._dual_averaging()[1](tuning.step_size, acceptance)
@@ -203,5 +208,5 @@ class InterweavedKernel:
 
 def _inverse_mass(tuning: Tuning, position: Callable[[jax.Array], Position]) -> jax.Array:
     """From the flat squared scores; ``position`` says which belong to one tensor."""
-    pooled = jax.tree.map(lambda a: (a + jnp.mean(a)) / 2, position(tuning.score2))
+    pooled = jax.tree.map(lambda a: (a + jnp.mean(a)) / 2, position(jnp.exp(tuning.log_score2)))
     return 1 / (ravel_pytree(pooled)[0] + 1e-3)

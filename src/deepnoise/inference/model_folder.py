@@ -25,7 +25,7 @@ import numpy as np
 from .. import __version__
 
 FORMAT = "deepnoise model"
-VERSION = 2
+VERSION = 3
 HEADER = "header.json"
 MAX_HEADER_BYTES = 16 << 20
 KIND = "arrays"
@@ -98,7 +98,7 @@ def read_header(folder: Path) -> dict:
     header = _read_json(path)
     if not (isinstance(header, dict) and header.get("format") == FORMAT):
         raise ModelFileError(f"{path} is not the header of a {FORMAT}")
-    if header.get("version") not in (1, VERSION):
+    if header.get("version") not in range(1, VERSION + 1):
         raise ModelFileError(
             f"{folder} has format version {header.get('version')!r}, this library reads {VERSION}: "
             f"use a newer deepnoise (it was written by {header.get('library', 'an unknown one')})"
@@ -106,17 +106,22 @@ def read_header(folder: Path) -> dict:
     body = {name: value for name, value in header.items() if name != "checksum"}
     if header.get("checksum") != checksum_of(body):
         raise ModelFileError(f"{path} is damaged: its checksum does not match")
-    return _migrated(header) if header["version"] == 1 else header
+    return _migrated(header) if header["version"] in DEFAULT_PRIOR_WAS else header
+
+
+# What the prior is called now that "default" named in files of these versions.
+DEFAULT_PRIOR_WAS = {1: "fixed", 2: "wide"}
 
 
 def _migrated(header: dict) -> dict:
-    """A header of version 1, in which "default" named the prior that is "fixed" since."""
+    """A header of an older version, whose prior keeps its law under a new name."""
+    was = DEFAULT_PRIOR_WAS[header["version"]]
 
     def renamed(part: Any) -> Any:
         if not isinstance(part, dict):
             return part
         inner = {name: renamed(value) for name, value in part.items()}
-        return inner | {"prior": "fixed"} if inner.get("prior") == "default" else inner
+        return inner | {"prior": was} if inner.get("prior") == "default" else inner
 
     return renamed(header)
 

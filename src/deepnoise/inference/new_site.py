@@ -113,8 +113,7 @@ def sweep(key, state, theta: Theta, x, y, law: SiteLaw, s, column: int, h: Piece
 
     w = elliptical_slice(key_slice, w, jnp.sqrt(rho2), log_density)
     now = with_weights(w)
-    paths = interweave.rebuild(now, noises, x, h)
-    paths = refresh(key_path, now, paths, x, y, h, TRIES)[0]
+    paths = refresh(key_path, now, noises, x, y, h, TRIES)[0]
     latents = interweave.redraw_last(key_last, now, paths, y, h)
     v, u = latents.clamp(x, y)
     m = [pre_activation(*part) for part in zip(u, now.beta, now.gamma, strict=True)]

@@ -326,8 +326,12 @@ def find_start(plan: Plan, fold_key, keys, rows: Data, complete: unseen.Unseen) 
 
 
 def build_plan_prior(plan: Plan, widths: tuple[int, ...], rows: int = 0, start=None) -> Prior:
-    """The plan's prior; the noise of utilities seen by probit is their unit."""
-    prior = build_prior(plan.prior, widths, plan.dtype, rows, start, plan.sites)
+    """The plan's prior; the noise of utilities seen by probit is their unit.
+
+    By default weights of classes are wide: utilities may be many times their noise.
+    """
+    spec = "wide" if plan.prior == "default" and plan.outcome != "real" else plan.prior
+    prior = build_prior(spec, widths, plan.dtype, rows, start, plan.sites)
     return with_utility_noise(prior) if plan.noise_is_unit else prior
 
 

@@ -11,9 +11,9 @@ from ..model.gamma import Gamma
 from ..model.inverse_gamma import InverseGamma
 from ..model.network import Prior, Scales, Theta
 
-NAMES = ("default", "fixed", "paper", "anchored")
+NAMES = ("default", "wide", "fixed", "paper", "anchored")
 # Priors whose scales are learnt.
-LEARNT = ("default",)
+LEARNT = ("default", "wide")
 Pair = tuple[float, float]
 
 
@@ -47,8 +47,13 @@ NOISE = (2.0, 0.0002)
 # With learnt scales: (a, b) of hidden noise variances in units of their scale, and of the last.
 HIDDEN_NOISE = (2.0, 2.0)
 LAST_NOISE = (1.0, 0.001)
-# √ of the scales is half-normal, of hidden noise and of weights (times √fan-in) with these sds.
+# √ of the scale of hidden noise is half-normal with this sd.
 NOISE_SIZE = 0.3
+# The scale of a layer's weights, times fan-in, is Gamma(a, rate): its root is 0.5, give or take a
+# quarter.  Units then stay where their activation bends, and chains agree sooner; data that want
+# sharper units still get them.
+WEIGHT_SCALE = (5.0, 20.0)
+# In "wide", and of sites, √ of the scale of weights is half-normal with this sd.
 WEIGHT_SIZE = 1.0
 # Of utilities that are seen only through a class: τ_L is 0.2 within a tenth or so.  It is their
 # unit: beside weights of about 1/√fan-in, probabilities may come close to 0 and 1.
@@ -66,14 +71,14 @@ def build_prior(
 ) -> Prior:
     """The prior named or given by ``spec`` for widths (P, K_0, ..., K_{L-1}, Q).
 
-    Inputs from ``sites[0]`` up to ``sites[1]`` are sites; only "default" has a law for them.
+    Inputs from ``sites[0]`` up to ``sites[1]`` are sites; only learnt scales have a law for them.
 
     "anchored" is the authors' code: σ², τ² ~ IG(N/2, N/2 · their start), with the paper's weights.
     """
     if isinstance(spec, PriorSpec):
         return same_everywhere(spec, widths, dtype)
-    if spec == "default":
-        prior = learnt_prior(widths, dtype)
+    if spec in LEARNT:
+        prior = learnt_prior(widths, dtype, wide=spec == "wide")
         return prior if sites is None else with_sites(prior, widths[0], sites)
     if spec == "fixed":
         return fixed_prior(widths, dtype)
@@ -87,10 +92,11 @@ def build_prior(
     raise ValueError(f"prior must be one of {', '.join(NAMES)} or a dict; got {spec!r}")
 
 
-def learnt_prior(widths: tuple[int, ...], dtype) -> Prior:
+def learnt_prior(widths: tuple[int, ...], dtype, wide: bool = False) -> Prior:
     """ρ² ~ IG(5, 5 s_l/fan-in), ξ² ~ IG(5, 5), hidden noise variances ~ IG(2, 2 s).
 
-    √s and √s_l are half-normal; τ²_L ~ IG(1, 0.001).
+    √s is half-normal, s_l ~ Gamma(5, 20), or half-normal in its root if ``wide``;
+    τ²_L ~ IG(1, 0.001).
     """
     fixed, layers = fixed_prior(widths, dtype), len(widths) - 1
     law = lambda a, b: InverseGamma(jnp.asarray(a, dtype), jnp.asarray(b, dtype))  # noqa: E731
@@ -99,8 +105,13 @@ def learnt_prior(widths: tuple[int, ...], dtype) -> Prior:
         preact=(*(law(*HIDDEN_NOISE),) * (layers - 1), law(*LAST_NOISE)),
         postact=(law(*HIDDEN_NOISE),) * (layers - 1),
         noise_scale=_half_normal(NOISE_SIZE, dtype),
-        weight_scale=(_half_normal(WEIGHT_SIZE, dtype),) * layers,
+        weight_scale=(_half_normal(WEIGHT_SIZE, dtype) if wide else _weight_scale(dtype),) * layers,
     )
+
+
+def _weight_scale(dtype) -> Gamma:
+    a, rate = WEIGHT_SCALE
+    return Gamma(jnp.asarray(a, dtype), jnp.asarray(rate, dtype))
 
 
 def with_sites(prior: Prior, inputs: int, sites: tuple[int, int]) -> Prior:
@@ -116,7 +127,7 @@ def with_sites(prior: Prior, inputs: int, sites: tuple[int, int]) -> Prior:
     return replace(
         prior,
         weight=(law, *prior.weight[1:]),
-        weight_scale=(*scale, scale[0]),
+        weight_scale=(*scale, _half_normal(WEIGHT_SIZE, law.b.dtype)),
         sites=tuple(map(bool, inside)),
     )
 

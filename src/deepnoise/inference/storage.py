@@ -7,7 +7,7 @@ Names, shapes and dtypes of all arrays are known from the plan before anything i
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,9 @@ from .. import __version__
 from ..model.activation import piecewise_linear
 from ..model.covariates import InputLaw
 from ..model.network import Scales, Theta
-from .kernels import InterweavedState
+from .kernels import LEAST_SCORE2, InterweavedState
 from .model_folder import (
+    VERSION,
     Entry,
     Layout,
     ModelFileError,
@@ -257,14 +258,24 @@ def _read(folder: Path, contents: _Contents, header: dict, lazy: bool) -> Stored
 
 
 def _state(folder: Path, contents: _Contents, tree: Any) -> Any:
-    """The state of the chains; files of version 1 do not say when the move was tuned."""
+    """The state of the chains, or that of an older file in the form of today."""
     entry = contents.manifest.files["state"]
-    if contents.version > 1 or not isinstance(tree, InterweavedState):
+    if contents.version == VERSION or not isinstance(tree, InterweavedState):
         return _mapped(folder, entry, tree)
-    shape = tree.tuning.window.shape
-    found = _mapped(folder, entry, replace(tree, tuning=replace(tree.tuning, window=None)))
-    window = np.broadcast_to(np.array([0, contents.plan.warmup]), shape)
-    return replace(found, tuning=replace(found.tuning, window=window))
+    return _older_state(folder, entry, tree, contents)
+
+
+def _older_state(folder: Path, entry: Entry, tree: InterweavedState, contents: _Contents) -> Any:
+    """Versions 1 and 2 hold mean squared scores; 1 does not say when the move was tuned."""
+    expected = layout(tree)
+    expected["tuning.score2"] = expected.pop("tuning.log_score2")
+    window = expected.pop("tuning.window") if contents.version == 1 else None
+    found = dict(map_arrays(folder, entry, expected))
+    score2 = found.pop("tuning.score2")
+    found["tuning.log_score2"] = np.log(np.maximum(score2, LEAST_SCORE2))
+    if window is not None:
+        found["tuning.window"] = np.broadcast_to(np.array([0, contents.plan.warmup]), window[0])
+    return rebuild(tree, found)
 
 
 def iter_draw_blocks(folder: Path | str, size: int = 64) -> Iterator[Theta]:

@@ -2,11 +2,13 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import ndtri
 
 from .activation import PiecewiseLinear
 from .network import LOG_2PI, Theta, pre_activation
 from .outcome import Choice, Logit, Seen, Window, log_seen
-from .random import RowsFrom, normals
+from .random import uniform_pair
 
 
 def last_covariance(theta: Theta) -> jax.Array:
@@ -40,12 +42,17 @@ def path_tops(key: jax.Array, theta: Theta, x, h: PiecewiseLinear, paths: int) -
 
 
 def path_noises(key: jax.Array, paths: int, width: int, dtype) -> jax.Array:
-    """Standard normals (2, paths, 1, width) that all rows share.
+    """Standard normals (2, paths, 1, width) that all rows share, a Latin hypercube.
 
-    A loop makes them: XLA would fuse the hash with its readers, and so repeat it for every row.
+    Each path's noise is standard normal; together, a unit's noises visit each of ``paths`` equally
+    likely ranges once.  What is a sum over units is then nearly exact, however few the paths.
     """
-    draw = lambda i: normals(RowsFrom(key, i), (1, paths, 1, width), dtype)[0]  # noqa: E731
-    return jax.lax.map(draw, jnp.arange(2))
+    shape = (2, paths, 1, width)
+    order, place = uniform_pair(key, shape, dtype)
+    share = (jnp.argsort(order, axis=1).astype(dtype) + place) / paths
+    below_one = np.dtype(dtype).type(1) - np.finfo(dtype).epsneg
+    # Behind the barrier: else it would be computed again for every row.
+    return jax.lax.optimization_barrier(ndtri(jnp.minimum(share, below_one)))
 
 
 def last_log_likelihood(theta: Theta, top: jax.Array, y: Seen) -> jax.Array:

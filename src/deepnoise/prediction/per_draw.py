@@ -25,7 +25,8 @@ from .predict import filled
 
 BLOCK_VALUES = 1 << 21
 LOG_2PI = float(np.log(2 * np.pi))
-LIKELIHOOD_PATHS = 512
+# What judges single draws: the same paths for all, whose error would look like chains that differ.
+PATHS_TO_JUDGE = 256
 STACKING_ROWS, STACKING_DRAWS = 2000, 25
 NAME = re.compile(r"(mean|sd|log_density|probability|log_probability)\[(\d+)(?:,(.+))?\]", re.S)
 
@@ -162,10 +163,16 @@ def in_words(name: str) -> str:
 
 def moments(densities: DrawDensities) -> tuple[np.ndarray, np.ndarray]:
     """E[y | x, Θ] and sd[y | x, Θ] of every row and draw; (N, M, Q) each."""
-    within = np.diagonal(densities.covs(), axis1=1, axis2=2)
-    blocks = [(means.mean(axis=2), means.var(axis=2)) for _, means in densities.blocks()]
-    mean, between = (np.concatenate(part) for part in zip(*blocks, strict=True))
-    return mean, np.sqrt(between + within)
+    covs = densities.covs()
+    blocks = [_moments(means, covs) for _, means in densities.blocks()]
+    mean, sd = (np.concatenate(part) for part in zip(*blocks, strict=True))
+    return mean, sd
+
+
+def _moments(means: np.ndarray, covs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of a block (B, M, R, Q): (B, M, Q) each."""
+    within = np.diagonal(covs, axis1=1, axis2=2)
+    return means.mean(axis=2), np.sqrt(means.var(axis=2) + within)
 
 
 def log_likelihood(densities: DrawDensities, y: np.ndarray | Window) -> np.ndarray:
@@ -177,19 +184,23 @@ def log_likelihood(densities: DrawDensities, y: np.ndarray | Window) -> np.ndarr
     """
     if isinstance(y, Window) and densities.n_outcomes > 1:
         raise ValueError("the likelihood of several outcomes needs all of them to be seen exactly")
-    covs, found = densities.covs(), []
-    for rows, means in densities.blocks():
-        paths, center = means.shape[2], means.mean(axis=2)
-        away = means - center[:, :, None]
-        wide = covs + np.einsum("bmri,bmrj->bmij", away, away) / paths
-        if isinstance(y, Window):
-            ends = tuple(np.asarray(end[rows, None], float) for end in (y.lower, y.upper))
-            near, far = _log_mass(means, covs, ends), _log_mass(center[:, :, None], wide, ends)
-        else:
-            near = _log_normal(y[rows, None, None] - means, covs[:, None])
-            far = _log_normal(y[rows, None] - center, wide)[..., None]
-        found.append(logsumexp(np.concatenate([near, far], -1), axis=-1) - np.log(paths + 1))
-    return np.concatenate(found)
+    covs = densities.covs()
+    blocks = densities.blocks()
+    return np.concatenate([_log_likelihood(means, covs, y, rows) for rows, means in blocks])
+
+
+def _log_likelihood(means: np.ndarray, covs: np.ndarray, y: np.ndarray | Window, rows: slice):
+    """Of a block of these rows, (B, M, R, Q): (B, M)."""
+    paths, center = means.shape[2], means.mean(axis=2)
+    away = means - center[:, :, None]
+    wide = covs + np.einsum("bmri,bmrj->bmij", away, away) / paths
+    if isinstance(y, Window):
+        ends = tuple(np.asarray(end[rows, None], float) for end in (y.lower, y.upper))
+        near, far = _log_mass(means, covs, ends), _log_mass(center[:, :, None], wide, ends)
+    else:
+        near = _log_normal(y[rows, None, None] - means, covs[:, None])
+        far = _log_normal(y[rows, None] - center, wide)[..., None]
+    return logsumexp(np.concatenate([near, far], -1), axis=-1) - np.log(paths + 1)
 
 
 def _log_normal(residual: np.ndarray, covs: np.ndarray) -> np.ndarray:
@@ -206,10 +217,13 @@ def _log_mass(means: np.ndarray, covs: np.ndarray, ends: tuple[np.ndarray, ...])
         return np.asarray(log_window(means[..., 0], covs[..., 0], *ends))
 
 
+def _judged(densities: DrawDensities) -> DrawDensities:
+    return replace(densities, paths=max(densities.paths, PATHS_TO_JUDGE))
+
+
 def chain_likelihoods(densities: DrawDensities, y: np.ndarray | Window, chains: int) -> np.ndarray:
     """log p(y | x, Θ) as ``log_likelihood``, by many paths; (chain, draw, N)."""
-    many = replace(densities, paths=max(densities.paths, LIKELIHOOD_PATHS))
-    found = log_likelihood(many, y).T
+    found = log_likelihood(_judged(densities), y).T
     return found.reshape(chains, -1, found.shape[1])
 
 
@@ -229,15 +243,18 @@ def predictive_functionals(
     Names are "mean[n]", "sd[n]" and "log_density[n]", "mean[n,q]" with several outcomes; ``rows``
     are the n.
     """
-    mean, sd = moments(densities)
-    values = {}
-    for i, n in enumerate(rows):
-        for q in range(densities.n_outcomes):
-            place = f"[{n}]" if densities.n_outcomes == 1 else f"[{n},{q}]"
-            values["mean" + place] = mean[i, :, q].reshape(chains, -1)
-            values["sd" + place] = sd[i, :, q].reshape(chains, -1)
-    if isinstance(y, Window) and densities.n_outcomes > 1:
-        return values
-    for n, row in zip(rows, log_likelihood(densities, y), strict=True):
-        values[f"log_density[{n}]"] = row.reshape(chains, -1)
+    densities = _judged(densities)
+    covs, several = densities.covs(), densities.n_outcomes > 1
+    values: dict[str, np.ndarray] = {}
+    for place, means in densities.blocks():
+        mean, sd = _moments(means, covs)
+        for i, n in enumerate(rows[place]):
+            for q in range(densities.n_outcomes):
+                number = f"[{n},{q}]" if several else f"[{n}]"
+                values["mean" + number] = mean[i, :, q].reshape(chains, -1)
+                values["sd" + number] = sd[i, :, q].reshape(chains, -1)
+        if several and isinstance(y, Window):
+            continue
+        for n, row in zip(rows[place], _log_likelihood(means, covs, y, place), strict=True):
+            values[f"log_density[{n}]"] = row.reshape(chains, -1)
     return values

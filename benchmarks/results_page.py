@@ -101,7 +101,7 @@ def table1() -> list[str]:
 
 def diabetes() -> list[str]:
     ledger = read("diabetes.jsonl")
-    ours = read("diabetes-bdeepnoise.jsonl")[OURS, "diabetes"]
+    ours = read("settling-diabetes.jsonl")[OURS, "diabetes"]
     names = {"de": "deep ensemble", "ridge": "ridge", "bart": "BART", "ngboost": "NGBoost"}
     lines = []
     for method, name in ((OURS, "B-DeepNoise"), *names.items()):

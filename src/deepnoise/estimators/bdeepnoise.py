@@ -78,7 +78,7 @@ class BDeepNoiseRegressor(
     max_sweeps : int, optional
         The most sweeps of each chain, where warmup, draws and thin do not fix their number.  By
         default 4,000; fewer for more than 1,000 rows, but at least 1,600; and twice as many
-        where that is likely to be enough.
+        where chains are close to settling.
     paths : int
         Noise paths to simulate for each posterior draw at prediction.
     guard : float

@@ -134,7 +134,7 @@ FIXED = {"warmup": 800, "draws": 200, "thin": 4}
 
 
 # Sweeps of a fit that does not settle: at most the first number, fewer in proportion for more than
-# ROWS_FOR_ALL rows, at least the second.  Twice as many where that is likely to be enough.
+# ROWS_FOR_ALL rows, at least the second.  Twice as many where chains are close.
 MOST_SWEEPS, FEWEST_SWEEPS, ROWS_FOR_ALL = 4000, 1600, 1000
 
 

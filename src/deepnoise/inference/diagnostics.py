@@ -17,6 +17,7 @@ from . import notebook
 
 RHAT_SETTLED = 1.05
 ESS_SETTLED = 100
+RHAT_CLOSE = 1.15
 MIN_DRAWS = 8
 # Of the predictive variance: below it, what chains disagree about hardly shows in intervals of y.
 SMALL_SHARE = 0.01
@@ -127,12 +128,8 @@ class Diagnostics:
 
     @property
     def close(self) -> bool:
-        """Whether chains twice as long would have settled, if they go on like this.
-
-        R-hat less 1 falls, and effective draws grow, in proportion to length.
-        """
-        rhat = 1 + (self.max_rhat - 1) / 2
-        return rhat <= RHAT_SETTLED and 2 * self.min_ess >= ESS_SETTLED
+        """Whether chains a few times as long would probably have settled."""
+        return self.max_rhat <= RHAT_CLOSE
 
     @property
     def verdict(self) -> str:

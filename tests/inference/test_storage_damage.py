@@ -70,7 +70,7 @@ def test_a_cut_longer_or_missing_file_is_refused(folder):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda h: h.update(version=3, library="9.9"), "version 3.*newer deepnoise.*9.9"),
+        (lambda h: h.update(version=4, library="9.9"), "version 4.*newer deepnoise.*9.9"),
         (lambda h: h.update(version="1"), "version '1'"),
         (lambda h: h.update(format="other"), "not the header"),
         (lambda h: h["plan"].update(chains=3), r"expected float32 \(3, "),

@@ -69,6 +69,8 @@ def meaning(param: click.Option) -> str:
 
 
 def default(param: click.Option) -> str:
+    if isinstance(param.show_default, str):
+        return param.show_default
     given = param.default
     unset = given is None or given == () or type(given).__name__ == "Sentinel"
     if unset or param.is_flag or param.required or given == "":

@@ -20,9 +20,10 @@ TOLERANCE = {"float32": 1e-5, "float64": 1e-12}
 def spread(*arguments: object, devices: int = 4, script: str = "spread") -> subprocess.Popen:
     paths = os.pathsep.join([str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
     flags = f"--xla_force_host_platform_device_count={devices}"
+    environment = {k: v for k, v in os.environ.items() if k != "JAX_NUM_CPU_DEVICES"}
     return subprocess.Popen(
         [sys.executable, "-m", f"tests.inference.{script}", *map(str, arguments)],
-        env={**os.environ, "PYTHONPATH": paths, "XLA_FLAGS": flags},
+        env={**environment, "PYTHONPATH": paths, "XLA_FLAGS": flags},
         stdout=subprocess.PIPE,
         text=True,
     )

@@ -17,7 +17,7 @@ from .chains import (
     persist,
     summarise,
 )
-from .models import Columns, open_model, remember
+from .models import Columns, open_model, recalled_settings, remember
 from .processes import process_options
 from .tables import called, listed, read_table
 from .targets import Target, in_order, target_options
@@ -47,7 +47,7 @@ def chain_options(command: Any) -> Any:
             click.option(
                 "--activation", default="hard_tanh", help="Activation function; or relu, tanh, ..."
             ),
-            click.option("--prior", default="default", help="Prior; or fixed, paper, anchored."),
+            click.option("--prior", default="default", help="Or wide, fixed, paper, anchored."),
             click.option("--chains", type=whole, default=4, help="Chains to run."),
             click.option(
                 "--warmup",
@@ -158,7 +158,7 @@ def fit(data, seen, out, drop, seed, checkpoint, meet, force, quiet, as_json, **
     settings = of_kind(seen, settings, y)
     own = beside(out, force)
     folder = checkpoint or own
-    with meet() as party:
+    with meet(settings) as party:
         model = estimator(seen)(**settings, devices=party.devices, random_state=seed)
         if not party.leads:
             follow(model, lambda: model.fit(X, y), folder, data)
@@ -263,9 +263,9 @@ def remark_on_categories(X: "pd.DataFrame") -> None:
 def resume(model, draws, meet, quiet, as_json) -> None:
     """Continue the chains of MODEL, as if they had never stopped.
 
-    With any number of processes, whatever began it; each must see the folder.
+    With any number of devices and processes, whatever began it; each must see the folder.
     """
-    with meet() as party:
+    with meet(recalled_settings(model)) as party:
         estimator = open_model(model, lazy=False)
         kept, wanted = estimator.posterior_.run.n_draws, draws or estimator.posterior_.plan.draws
         if wanted <= kept:

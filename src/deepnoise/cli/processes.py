@@ -91,8 +91,8 @@ class Party:
 
 
 def join(
-    devices: int | str | None,
-    processes: int | str,
+    devices,
+    processes,
     process_id: int | None,
     coordinator: str | None,
     settings: Mapping[str, Any],

@@ -226,8 +226,6 @@ class RunningRhat:
         run = posterior.run
         draws, beside = jax.tree.map(lambda a: a[:, -size:], (run.draws, run.beside))
         few = replace(posterior, run=replace(run, draws=draws, beside=beside))
-        view = self.model.with_posterior(few)
-        view.seed_ = posterior.plan.seed
-        total = len(view.rows_)
+        model, total = self.model.predictive_of(few), len(self.model.rows_)
         rows = np.unique(np.linspace(0, total - 1, min(total, ROWS)).astype(int))
-        return diagnose(view.predictive_functionals(rows), posterior.plan.folds).max_rhat
+        return diagnose(model.functionals(rows), posterior.plan.folds).max_rhat

@@ -1,15 +1,20 @@
 """Tables of inputs at the door of an estimator: checked, encoded, in standard units."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from .encode import TableEncoder, is_frame
 from .units import Units
 
+NO_ROWS: Mapping[str, np.ndarray] = MappingProxyType({})
 
-class TableInputs:
+
+class TableInputs(BaseEstimator):
     """What every estimator does with X.  ``_missing`` is "nan" where it has a use for gaps."""
 
     encoder_: TableEncoder
@@ -26,8 +31,8 @@ class TableInputs:
         """What a model folder must say of this kind of estimator beyond the usual."""
         return {}
 
-    def restore(self, header: dict[str, Any]) -> None:
-        """Take back what :meth:`header` said."""
+    def restore(self, header: dict[str, Any], rows: Mapping[str, np.ndarray] = NO_ROWS) -> None:
+        """Take back what :meth:`header` said, and the rows of the fit if a folder has them."""
 
     def _learn_inputs(self, X: Any) -> tuple[TableEncoder, np.ndarray]:
         """The encoder of a checked training table, and the table encoded."""
@@ -54,7 +59,7 @@ class TableInputs:
         )
 
     def encoded_rows(self, X: Any) -> np.ndarray:
-        """Standardised rows of a table at prediction."""
+        """Standardised rows of a table, for the methods of ``predictive_``."""
         features = self._features(X)
         return self.units_.x.apply(features)
 

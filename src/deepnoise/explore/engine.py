@@ -3,6 +3,7 @@
 A thinned posterior, one compiled program, two rows.
 """
 
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -120,8 +121,9 @@ class Engine:
                     "paths of each, to answer at once; deepnoise predict uses all of them."
                 )
             # What does not depend on the row is computed once.
-            densities = replace(self.model.draw_densities(X[:1]), paths=PATHS)
-            densities = replace(densities, inputs=self.model.input_laws())
+            fitted = self.model.predictive_
+            densities = fitted.draw_densities(self.model.encoded_rows(X[:1]))
+            densities = replace(densities, paths=PATHS, inputs=fitted.input_laws)
             self.sds = np.sqrt(densities.covs()[:, 0, 0])
             with jax.enable_x64(True):
                 self.densities = replace(densities, draws=as_float64(densities.draws))
@@ -129,15 +131,13 @@ class Engine:
 
     def answer(self, encoded: np.ndarray, c: float) -> Answer:
         """``encoded`` has one row a scenario, as of the model's encoder."""
-        x = self.model.units_.x.apply(encoded)
+        x, fitted = self.model.units_.x.apply(encoded), self.model.predictive_
         if not hasattr(self.model, "posterior_"):
-            return plain_answer(self.model.network_density(x), self.outcome, c)
-        rows, offset = self.model.network_rows(x), self.model.exposure_offset(x)
-        densities = replace(self.densities, x=rows)
-        if offset is not None:
-            densities = replace(
-                densities, shift=np.array(self.model.units_.y.mean) + offset[:, None]
-            )
+            return plain_answer(fitted.density(x), self.outcome, c)
+        densities = replace(self.densities, x=fitted.network_rows(x))
+        if (offset := fitted.exposure_offset(x)) is not None:
+            shift = np.array(self.model.units_.y.mean) + offset[:, None]
+            densities = replace(densities, shift=shift)
         return draw_answer(densities, self.sds, self.outcome, c)
 
 
@@ -147,9 +147,9 @@ def thinned(model: Any) -> tuple[Any, int, int]:
     step = max(-(-run.n_draws * len(model.chain_weights_) // DRAWS), 1)
     draws, beside = jax.tree.map(lambda a: np.asarray(a[:, ::step], float), (run.draws, run.beside))
     kept = draws.gamma[0].shape[1]
-    few = replace(model.posterior_, run=replace(run, draws=draws, beside=beside))
-    chains = len(model.chain_weights_)
-    return model.with_posterior(few), kept * chains, run.n_draws * chains
+    few, chains = copy(model), len(model.chain_weights_)
+    few.posterior_ = replace(model.posterior_, run=replace(run, draws=draws, beside=beside))
+    return few, kept * chains, run.n_draws * chains
 
 
 def draw_answer(densities: DrawDensities, sds: np.ndarray, outcome: Outcome, c: float) -> Answer:

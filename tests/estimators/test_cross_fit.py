@@ -40,7 +40,7 @@ def exact():
 
 def of_fold(model, fold: int):
     """Densities of z at all rows by the chains of a fold."""
-    return held_out.of_fold(model.predictive_, model.folds_, fold, X)
+    return held_out.of_fold(model.predictive_, fold, X)
 
 
 def draws_of(model, chain: int):
@@ -83,7 +83,7 @@ def test_nothing_of_a_held_out_row_reaches_its_chains(sampler):
 def test_draws_in_common_units_have_the_same_densities(exact):
     view = exact.thinned()
     view.guard, view.chain_weights_ = 0.0, np.array([1.0, 0.0])
-    ours = of_chains(exact.predictive_, exact.folds_, 0, slice(0, None, 2), X)
+    ours = of_chains(exact.predictive_, 0, slice(0, None, 2), X)
     np.testing.assert_allclose(view.predict_density(X).log_prob(Y), ours.log_prob(Y), rtol=1e-9)
 
 
@@ -153,8 +153,7 @@ def test_stacking_weighs_the_chains_of_a_fold_by_its_rows():
     np.testing.assert_allclose(weights.sum(axis=0), 0.5)
     assert np.ptp(weights) > 1e-3
     alone = [slice(c, c + 1) for c in (0, 2)]
-    fitted, folds = model.predictive_, model.folds_
-    log = [of_chains(fitted, folds, 0, chain, X).log_prob(Y) for chain in alone]
+    log = [of_chains(model.predictive_, 0, chain, X).log_prob(Y) for chain in alone]
     held = model.folds_.held(0)
     better = int(np.sum(log[1][held]) > np.sum(log[0][held]))
     assert weights[better, 0] > weights[1 - better, 0]

@@ -1,7 +1,6 @@
 """``DensityRegressor``: one scikit-learn door for every method that answers with densities."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ from .outcomes import (
 from .predictive import Predictive
 from .scoring import held_out_losses
 from .settings import count, draw_seed, one_of
-from .table import NO_ROWS, TableInputs
+from .table import TableInputs
 
 COVERAGES = (0.5, 0.8, 0.9, 0.95)
 
@@ -157,8 +156,8 @@ class DensityRegressor(RegressorMixin, TableInputs, ABC):
     def header(self) -> dict[str, Any]:
         return {**super().header(), "stretch": getattr(self, "stretch_", 1.0)}
 
-    def restore(self, header: dict[str, Any], rows: Mapping[str, np.ndarray] = NO_ROWS) -> None:
-        super().restore(header, rows)
+    def restore(self, header: dict[str, Any]) -> None:
+        super().restore(header)
         self.stretch_ = float(header.get("stretch", 1.0))
 
     def predict(self, X: Any) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 import copy
 import warnings
-from collections.abc import Mapping
 from typing import Any, Self
 
 import jax
@@ -23,7 +22,7 @@ from . import chains, held_out, insight, settings
 from .adapt import adapted
 from .base import DensityRegressor
 from .files import estimator_header
-from .folds import Folds, TrainingRows, given_rows
+from .folds import Folds, TrainingRows
 from .held_out import Groups
 from .outcomes import (
     LatticeWarning,
@@ -40,7 +39,6 @@ from .outcomes import (
 from .predictive import PosteriorPredictive
 from .sampled import SampledEstimator
 from .scale import NetworkScale
-from .table import NO_ROWS
 
 COMBINATIONS = ("equal", "stacked")
 
@@ -287,22 +285,18 @@ class BDeepNoiseRegressor(SampledEstimator[PosteriorPredictive], DensityRegresso
         inputs, z = scale.inputs(self.units_.x.apply(x), self.units_.x), self.units_.y.apply(z)
         ties = not isinstance(z, Window) and tied(z)
         plan = settings.plan(params, seed, len(x), tied=ties, sites=sites)
-        self._check_stacking(z)
-        self._warn_of_lattice(z)
-
+        if self.combine == "stacked" and isinstance(z, Window) and z.lower.shape[1] > 1:
+            raise ValueError(
+                "combine='stacked' needs y without missing values where there are several outcomes"
+            )
         self.folds_ = Folds.drawn(x, y, scale, plan)
+        self._warn_of_lattice(z)
         self.rows_ = TrainingRows.given(plan, inputs, z)
         self.chain_weights_ = np.full(plan.chains, 1 / plan.chains)
         header = estimator_header(self, seed)
         self._keep(chains.run(plan, params, self.rows_, self.folds_, header, self.predictive_of))
         self.seed_ = seed
         return self
-
-    def _check_stacking(self, z: Any) -> None:
-        if self.combine == "stacked" and isinstance(z, Window) and z.lower.shape[1] > 1:
-            raise ValueError(
-                "combine='stacked' needs y without missing values where there are several outcomes"
-            )
 
     def _warn_of_lattice(self, z: Any) -> None:
         step = None if isinstance(z, Window) else self._step(z)
@@ -361,8 +355,7 @@ class BDeepNoiseRegressor(SampledEstimator[PosteriorPredictive], DensityRegresso
         >>> bool(low <= p <= high)
         True
         """
-        rows = self.encoded_rows(X)
-        density = self.predict_density(X)
+        rows, density = self.encoded_rows(X), self.predict_density(X)
         return insight.above(self.predictive_, rows, density, c, level)
 
     def centiles(self, X: Any, y: ArrayLike, level: float = 0.95) -> Centiles:
@@ -627,9 +620,8 @@ class BDeepNoiseRegressor(SampledEstimator[PosteriorPredictive], DensityRegresso
         >>> model.fit(X, X[:, 0] ** 2).predict_conformal([[0.5]], 0.9).shape
         (1, 2)
         """
-        model = self.predictive_
-        held_out.folds_of(model, "predict_conformal")
-        return held_out.conformal_intervals(model, self._features(X), coverage, groups, guaranteed)
+        x = self._features(X)
+        return held_out.conformal_intervals(self.predictive_, x, coverage, groups, guaranteed)
 
     def adapt(self, X: Any, y: Any, sweeps: int = 200) -> Self:
         """Return a copy of this model for a site that came later, from some of its rows.
@@ -688,11 +680,9 @@ class BDeepNoiseRegressor(SampledEstimator[PosteriorPredictive], DensityRegresso
     def header(self) -> dict[str, Any]:
         return {**super().header(), "support": self.support_.to_dict()}
 
-    def restore(self, header: dict[str, Any], rows: Mapping[str, np.ndarray] = NO_ROWS) -> None:
-        super().restore(header, rows)
+    def restore(self, header: dict[str, Any]) -> None:
+        super().restore(header)
         self.support_ = Support.from_dict(header["support"]) if "support" in header else REAL
-        plan = self.posterior_.plan
-        self.folds_ = Folds.drawn(*given_rows(rows), self._scale(), plan) if plan.folds else None
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

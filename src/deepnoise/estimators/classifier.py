@@ -1,6 +1,5 @@
 """``BDeepNoiseClassifier``: class probabilities from latent utilities with noise in every layer."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Self
 
@@ -23,7 +22,6 @@ from .files import estimator_header
 from .folds import TrainingRows
 from .sampled import SampledEstimator
 from .scale import NetworkScale
-from .table import NO_ROWS
 from .units import Inputs, Standardizer, Units
 
 
@@ -286,8 +284,8 @@ class BDeepNoiseClassifier(ClassifierMixin, SampledEstimator[ClassPredictive]):
         kept = {"classes": self.classes_.tolist(), "classes_dtype": self.classes_.dtype.str}
         return super().header() | kept
 
-    def restore(self, header: dict[str, Any], rows: Mapping[str, np.ndarray] = NO_ROWS) -> None:
-        super().restore(header, rows)
+    def restore(self, header: dict[str, Any]) -> None:
+        super().restore(header)
         kind = header["classes_dtype"]
         if np.dtype(kind).kind == "O":
             kind = object

@@ -32,7 +32,7 @@ from ..inference.sharding import ALONE, Crew
 from ..inference.storage import EMPTY, Stored
 from ..model.activation import PiecewiseLinear, piecewise_linear
 from .encode import TableEncoder
-from .folds import TrainingRows, row_arrays
+from .folds import Folds, TrainingRows, given_rows, row_arrays
 from .units import Units
 
 # Classes that can be loaded, and where they live: one with a posterior, the others with weights.
@@ -123,9 +123,13 @@ def _restored(stored: Stored) -> Any:
     made = _made(header, ESTIMATORS)
     made.posterior_, made.rows_ = stored.posterior, TrainingRows.of(rows)
     made.chain_weights_ = np.array(header["chain_weights"], dtype=float)
-    made.restore(header, rows)
+    made.restore(header)
+    plan = stored.posterior.plan
+    if plan.folds:
+        scale = made.predictive_of(stored.posterior).scale
+        made.folds_ = Folds.drawn(*given_rows(rows), scale, plan)
     _check(made)
-    made.seed_ = stored.posterior.plan.seed
+    made.seed_ = plan.seed
     return made
 
 

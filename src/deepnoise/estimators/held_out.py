@@ -29,7 +29,7 @@ class ConformalWarning(UserWarning):
     """There are too few rows for an interval with this guarantee: it is infinite."""
 
 
-def folds_of(model: PosteriorPredictive, what: str) -> Folds:
+def folds_of(model: PosteriorPredictive, what: str = "this") -> Folds:
     """The folds of a model; an error for what needs them where there are none."""
     if model.folds is None:
         raise ValueError(f"{what} needs cross-fitted chains; fit with cross_fit=2 or more")
@@ -39,31 +39,27 @@ def folds_of(model: PosteriorPredictive, what: str) -> Folds:
 def held_out_density(model: PosteriorPredictive) -> Density:
     """Densities of y at the training rows, each by chains that did not see it."""
     folds = folds_of(model, "held_out_density")
-    return model.as_outcomes(_held_out_latent(model, folds), model.units.x.apply(folds.x))
+    return model.as_outcomes(_held_out_latent(model), model.units.x.apply(folds.x))
 
 
-def _held_out_latent(model: PosteriorPredictive, folds: Folds) -> PredictiveMixture:
+def _held_out_latent(model: PosteriorPredictive) -> PredictiveMixture:
     """Densities of z at the training rows, exposures aside."""
-    parts = [of_fold(model, folds, f, folds.x[folds.held(f)]) for f in range(folds.count)]
+    folds = folds_of(model)
+    parts = [of_fold(model, f, folds.x[folds.held(f)]) for f in range(folds.count)]
     return interleaved(parts, folds.of)
 
 
-def of_fold(
-    model: PosteriorPredictive, folds: Folds, fold: int, x: np.ndarray
-) -> PredictiveMixture:
+def of_fold(model: PosteriorPredictive, fold: int, x: np.ndarray) -> PredictiveMixture:
     """Densities of z at encoded rows by the chains that left a fold out."""
-    return of_chains(model, folds, fold, slice(fold, None, folds.count), x, model.guard)
+    chains = slice(fold, None, folds_of(model).count)
+    return of_chains(model, fold, chains, x, model.guard)
 
 
 def of_chains(
-    model: PosteriorPredictive,
-    folds: Folds,
-    fold: int,
-    chains: slice,
-    x: np.ndarray,
-    guard: float = 0.0,
+    model: PosteriorPredictive, fold: int, chains: slice, x: np.ndarray, guard: float = 0.0
 ) -> PredictiveMixture:
     """Densities of z at encoded rows by some chains of a fold, made in the units of that fold."""
+    folds = folds_of(model)
     draws = jax.tree.map(lambda a: a[chains].reshape(-1, *a.shape[2:]), model.posterior.draws)
     rows, h = folds.inputs(fold, x), model.posterior.plan.h
     density = predictive(model.prediction_key(), draws, rows, h, model.paths)
@@ -73,12 +69,12 @@ def of_chains(
 
 def stacked_by_fold(model: PosteriorPredictive) -> np.ndarray:
     """Weights of all chains: those of a fold by their densities of its rows."""
-    folds, chains = folds_of(model, "stacking by folds"), model.posterior.plan.chains
+    folds, chains = folds_of(model), model.posterior.plan.chains
     weights = np.empty(chains)
     for fold in range(folds.count):
         held, own = folds.held(fold), range(fold, chains, folds.count)
         x, z = folds.x[held], taken(folds.z, held)
-        alone = (of_chains(model, folds, fold, slice(c, c + 1), x) for c in own)
+        alone = (of_chains(model, fold, slice(c, c + 1), x) for c in own)
         logs = [metrics.log_scores(density, z) for density in alone]
         weights[list(own)] = stacked_weights(np.stack(logs)) / folds.count
     return weights
@@ -103,8 +99,8 @@ def conformal_intervals(
     grouped = _numbered(model, groups, folds, x)
     warn_of_few(folds.of, grouped, coverage, guaranteed)
     levels = [(1 - coverage) / 2, (1 + coverage) / 2]
-    held = _quantiles(_held_out_latent(model, folds), levels)
-    new = np.stack([_quantiles(of_fold(model, folds, f, x), levels) for f in range(folds.count)])
+    held = _quantiles(_held_out_latent(model), levels)
+    new = np.stack([_quantiles(of_fold(model, f, x), levels) for f in range(folds.count)])
     z = folds.z
     low, high = (z.lower, z.upper) if isinstance(z, Window) else (z, z)
     found = []

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -85,10 +85,6 @@ class PosteriorPredictive:
     folds: Folds | None = None
     guard: float = 0.0
     stretch: float = 1.0
-
-    def with_posterior(self, posterior: Posterior) -> Self:
-        """The same with other draws."""
-        return replace(self, posterior=posterior)
 
     def same_as(self, other: "PosteriorPredictive") -> bool:
         """Whether another one has the very same parts."""

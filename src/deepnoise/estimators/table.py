@@ -1,7 +1,5 @@
 """Tables of inputs at the door of an estimator: checked, encoded, in standard units."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -10,8 +8,6 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from .encode import TableEncoder, is_frame
 from .units import Units
-
-NO_ROWS: Mapping[str, np.ndarray] = MappingProxyType({})
 
 
 class TableInputs(BaseEstimator):
@@ -31,8 +27,8 @@ class TableInputs(BaseEstimator):
         """What a model folder must say of this kind of estimator beyond the usual."""
         return {}
 
-    def restore(self, header: dict[str, Any], rows: Mapping[str, np.ndarray] = NO_ROWS) -> None:
-        """Take back what :meth:`header` said, and the rows of the fit if a folder has them."""
+    def restore(self, header: dict[str, Any]) -> None:
+        """Take back what :meth:`header` said."""
 
     def _learn_inputs(self, X: Any) -> tuple[TableEncoder, np.ndarray]:
         """The encoder of a checked training table, and the table encoded."""

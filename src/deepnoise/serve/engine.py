@@ -71,7 +71,7 @@ class Engine:
             return self._classes(x, question)
         rows = self.model.units_.x.apply(x)
         found = self.view.density(rows).stored()
-        density = self._in_own_unit(found)
+        density = self._in_unit(found)
         if len(self.outcomes) == 1:
             answers = _of_one(density, question, 0)
             if question.interval is not None and question.above[0]:
@@ -83,7 +83,8 @@ class Engine:
             for name, values in _of_one(density.marginal(q), question, q).items()
         }
 
-    def _in_own_unit(self, density: Density) -> Density:
+    def _in_unit(self, density: Any) -> Density:
+        """The density of times, of that of log times."""
         return SupportedDensity(density, TIMES) if self.kind == "times" else density
 
     def _interval(
@@ -108,7 +109,7 @@ class Engine:
     def gridded(self, ends: Arrays, question: Question, x: np.ndarray) -> Question:
         """The question with values in place of ``points``, from the answer at the levels ENDS."""
         found = self.view.density(self.model.units_.x.apply(x[:1])).stored()
-        density, prefixes = self._in_own_unit(found), [""]
+        density, prefixes = self._in_unit(found), [""]
         if len(self.outcomes) > 1:
             prefixes = [f"{q}." for q in range(len(self.outcomes))]
         grids = []

@@ -58,10 +58,6 @@ class DensityRegressor(RegressorMixin, TableInputs, ABC):
     def check_settings(self) -> None:
         """Raise a ValueError that names the argument and the fix."""
 
-    def __sklearn_is_fitted__(self) -> bool:
-        # The seed is set last: a fit that failed leaves no half-fitted estimator.
-        return hasattr(self, "seed_")
-
     def _learn_table(
         self, X: Any, y: Any, sample_weight: ArrayLike | None = None
     ) -> tuple[TableEncoder, np.ndarray, Any]:

@@ -683,8 +683,3 @@ class BDeepNoiseRegressor(SampledEstimator[PosteriorPredictive], DensityRegresso
     def restore(self, header: dict[str, Any]) -> None:
         super().restore(header)
         self.support_ = Support.from_dict(header["support"]) if "support" in header else REAL
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags

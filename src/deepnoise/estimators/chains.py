@@ -13,7 +13,7 @@ from ..inference import posterior as chains_of
 from ..inference import streaming
 from ..inference.posterior import Plan, Posterior
 from ..inference.sharding import Crew
-from ..prediction.per_draw import chain_weights, spaced
+from ..prediction.per_draw import chain_weights
 from . import settings
 from .files import Checkpointer, checkpoint_seed
 from .folds import Folds, TrainingRows, row_arrays
@@ -50,14 +50,12 @@ def run(
             crew.check_same(_digest(plan, posterior, stored), "rows, settings or checkpoints")
         fit, resume = _sampler(plan, params, rows, folds)
         on_segment = _after_segments(save, report)
-        if posterior is None:
-            found = kept(fit(plan, on_segment=on_segment))
-        else:
-            found = kept(resume(posterior, draws=plan.draws, on_segment=on_segment))
+        more = partial(resume, draws=plan.draws, on_segment=on_segment)
+        found = kept(more(posterior) if posterior else fit(plan, on_segment=on_segment))
         while _unsettled(found, params):
             longer = found.posterior.longer()
             try:
-                found = kept(resume(longer, draws=plan.draws, on_segment=on_segment))
+                found = kept(more(longer))
             except KeyboardInterrupt:
                 break  # before the first draw of this round: those of the last one are kept
         if save is not None:
@@ -70,14 +68,6 @@ def fit_seed(random_state: Any, checkpoint: Any) -> int:
     """The seed of a fit: that of its checkpoint if none is given."""
     found = checkpoint_seed(checkpoint) if random_state is None else None
     return settings.draw_seed(random_state) if found is None else found
-
-
-def thinned(posterior: Posterior, draws: int) -> Posterior:
-    """Some draws of each chain, evenly spaced, and what was drawn beside them."""
-    run, chosen = posterior.run, spaced(posterior.run.n_draws, draws)
-    kept, beside = jax.tree.map(lambda a: np.asarray(a[:, chosen]), (run.draws, run.beside))
-    run = replace(run, draws=kept, beside=beside)
-    return replace(posterior, plan=replace(posterior.plan, draws=draws), run=run)
 
 
 def _whole(posterior: Posterior) -> Posterior:

@@ -184,9 +184,6 @@ class BDeepNoiseClassifier(ClassifierMixin, SampledEstimator[ClassPredictive]):
         self.seed_ = seed
         return self
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "seed_")
-
     def _learn_classes(self, y: np.ndarray) -> np.ndarray:
         assert_all_finite(y, input_name="y")
         check_classification_targets(y)
@@ -291,11 +288,6 @@ class BDeepNoiseClassifier(ClassifierMixin, SampledEstimator[ClassPredictive]):
             kind = object
         self.classes_ = np.array(header["classes"], dtype=kind)
         self.rows_ = replace(self.rows_, seen=self._seen_as(jax.tree.leaves(self.rows_.seen)[0]))
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
 
 
 def _values(labels: np.ndarray, outcomes: int) -> np.ndarray:

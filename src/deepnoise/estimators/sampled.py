@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..inference import arviz, notebook
 from ..inference.diagnostics import Diagnostics
 from ..inference.posterior import Posterior
+from ..prediction.per_draw import spaced
 from ..prediction.uncertainty import Familiarity
 from . import chains, files, insight, settings
 from .files import estimator_header
@@ -120,7 +121,8 @@ class SampledEstimator(TableInputs, ABC, Generic[Model]):
         if draws > held:
             raise ValueError(f"draws must be at most {held}, what each chain has; got {draws}")
         made = copy.copy(self)
-        made.posterior_ = chains.thinned(self.posterior_, draws)
+        fewer = self.posterior_.only(spaced(held, draws))
+        made.posterior_ = replace(fewer, plan=replace(fewer.plan, draws=draws))
         made.paths = self.paths if paths is None else settings.count("paths", paths, 1)
         # The folder of a checkpoint holds all draws.
         made.checkpoint = None

@@ -23,6 +23,15 @@ class TableInputs(BaseEstimator):
         """Whether rows may hold NaN."""
         return self._missing == "nan"
 
+    def __sklearn_is_fitted__(self) -> bool:
+        # The seed is set last: a fit that failed leaves no half-fitted estimator.
+        return hasattr(self, "seed_")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.accepts_missing_
+        return tags
+
     def header(self) -> dict[str, Any]:
         """What a model folder must say of this kind of estimator beyond the usual."""
         return {}

@@ -123,10 +123,11 @@ class Engine:
             # What does not depend on the row is computed once.
             fitted = self.model.predictive_
             densities = fitted.draw_densities(self.model.encoded_rows(X[:1]))
-            densities = replace(densities, paths=PATHS, inputs=fitted.input_laws)
+            densities = replace(densities, paths=PATHS)
             self.sds = np.sqrt(densities.covs()[:, 0, 0])
             with jax.enable_x64(True):
-                self.densities = replace(densities, draws=as_float64(densities.draws))
+                exact, laws = as_float64(densities.draws), as_float64(fitted.input_laws)
+                self.densities = replace(densities, draws=exact, inputs=laws)
         self.outcome = outcome_of(self.model, X)
 
     def answer(self, encoded: np.ndarray, c: float) -> Answer:
@@ -143,13 +144,10 @@ class Engine:
 
 def thinned(model: Any) -> tuple[Any, int, int]:
     """The model with at most DRAWS draws in all, in memory; draws kept, and draws there were."""
-    run = model.posterior_.run
-    step = max(-(-run.n_draws * len(model.chain_weights_) // DRAWS), 1)
-    draws, beside = jax.tree.map(lambda a: np.asarray(a[:, ::step], float), (run.draws, run.beside))
-    kept = draws.gamma[0].shape[1]
     few, chains = copy(model), len(model.chain_weights_)
-    few.posterior_ = replace(model.posterior_, run=replace(run, draws=draws, beside=beside))
-    return few, kept * chains, run.n_draws * chains
+    total = chains * model.posterior_.run.n_draws
+    few.posterior_ = model.posterior_.only(slice(None, None, max(-(-total // DRAWS), 1)))
+    return few, few.predictive_.draw_weights().size, total
 
 
 def draw_answer(densities: DrawDensities, sds: np.ndarray, outcome: Outcome, c: float) -> Answer:

@@ -103,7 +103,7 @@ class PosteriorPredictive:
         """Densities of z at rows, as those of y."""
         return self.scale.outcomes(density, self.exposure_offset(rows))
 
-    @cached_property
+    @property
     def posterior_in_units(self) -> Posterior:
         """The posterior with the draws of all chains in the units of the model."""
         if self.folds is None:

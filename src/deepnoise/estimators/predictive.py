@@ -87,9 +87,10 @@ class PosteriorPredictive:
     stretch: float = 1.0
 
     def same_as(self, other: "PosteriorPredictive") -> bool:
-        """Whether another one has the very same parts."""
+        """Whether another one has the very same parts; plain values may be equal."""
+        plain = int | float | str | NetworkScale
         pairs = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
-        return all(a is b or (isinstance(a, NetworkScale) and a == b) for a, b in pairs)
+        return all(a is b or (isinstance(a, plain) and a == b) for a, b in pairs)
 
     def network_rows(self, rows: np.ndarray) -> np.ndarray:
         """Inputs of the network: exposures count nothing."""

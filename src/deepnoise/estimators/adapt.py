@@ -26,9 +26,7 @@ def adapted(
 
     ``rows`` are its standardised rows and y its outcomes, as the model takes them.
     """
-    encoder, column = model.encoder, model.encoder.new_site
-    if column is None or encoder.sites is None:
-        raise ValueError("adapt needs a model that was fitted with sites=, and not adapted since")
+    encoder, (column, sites) = model.encoder, site_places(model.encoder)
     name = _one_new_site(encoder, X, rows[:, column])
     if np.isnan(rows).any():
         raise ValueError("X: adapt needs rows without missing values")
@@ -39,9 +37,16 @@ def adapted(
             "y: adapt needs exact outcomes, neither windows, counts nor values of point_mass"
         )
     given = model.network_rows(rows), model.units.y.apply(representative(z))
-    posterior = _adapted(model.posterior, *given, encoder.sites, column, sweeps)
+    posterior = _adapted(model.posterior, *given, sites, column, sweeps)
     named = TableEncoder(tuple(_named(c, name) for c in encoder.columns), encoder.named)
     return replace(model, encoder=named, posterior=posterior)
+
+
+def site_places(encoder: TableEncoder) -> tuple[int, tuple[int, int]]:
+    """Where the input of a new site is, and those of all sites; an error if there are none."""
+    if encoder.new_site is None or encoder.sites is None:
+        raise ValueError("adapt needs a model that was fitted with sites=, and not adapted since")
+    return encoder.new_site, encoder.sites
 
 
 def _one_new_site(encoder: TableEncoder, X: Any, new: np.ndarray) -> str:

@@ -19,7 +19,7 @@ from ..prediction.density.supported import Density
 from ..prediction.influence import Influence
 from ..prediction.uncertainty import EntropyParts, VarianceParts
 from . import chains, held_out, insight, settings
-from .adapt import adapted
+from .adapt import adapted, site_places
 from .base import DensityRegressor
 from .files import estimator_header
 from .folds import Folds, TrainingRows
@@ -661,6 +661,7 @@ class BDeepNoiseRegressor(SampledEstimator[PosteriorPredictive], DensityRegresso
         """
         check_is_fitted(self)
         sweeps = settings.count("sweeps", sweeps, 1)
+        site_places(self.encoder_)
         rows, outcomes = self.encoded_rows(X), self.check_outcomes(y)
         found = adapted(self.predictive_, X, rows, outcomes, sweeps)
         made = copy.copy(self)

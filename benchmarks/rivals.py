@@ -28,6 +28,7 @@ from sklearn.model_selection import train_test_split
 from deepnoise.baselines import registry
 from deepnoise.baselines.peers import OneOutcome, gaussians
 from deepnoise.datasets.uci import load_uci
+from deepnoise.estimators.base import DensityRegressor
 from deepnoise.estimators.standardized import StandardizedRegressor
 from deepnoise.studies.neuro.fit import PENALTIES
 
@@ -55,7 +56,7 @@ class RidgeDensity(OneOutcome, StandardizedRegressor):
         return gaussians(means, np.full_like(means, self.variance_))
 
 
-def made(name: str, seed: int) -> StandardizedRegressor:
+def made(name: str, seed: int) -> DensityRegressor:
     """A method by its name, its package already imported."""
     if name == "ridge":
         return RidgeDensity(random_state=seed)

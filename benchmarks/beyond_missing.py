@@ -58,7 +58,7 @@ def entry_coverage(model, X: np.ndarray, truth: np.ndarray, seed: int) -> list[f
     """How often the law of the inputs covers deleted entries of new rows."""
     x, true = model.units_.x.apply(X), model.units_.x.apply(truth)
     with jax.enable_x64(True):
-        laws = model.input_laws()
+        laws = model.predictive_.input_laws
         keys = jax.random.split(jax.random.key(seed), len(laws.mu))
         drawn = jax.jit(jax.vmap(lambda k, law: fill(k, 5, x, law)))(keys, laws)
     drawn = np.asarray(drawn).reshape(-1, *x.shape)

@@ -29,6 +29,7 @@ from deepnoise.baselines import registry
 from deepnoise.baselines.peers import OneOutcome, gaussians
 from deepnoise.datasets.uci import load_uci
 from deepnoise.estimators.base import DensityRegressor
+from deepnoise.estimators.standardized import StandardizedRegressor
 from deepnoise.studies.neuro.fit import PENALTIES
 
 SCORES = ("nll", "rmse", "crps", "coverage_90", "coverage_95")
@@ -38,7 +39,7 @@ PACKAGES += ("bartz", "ngboost", "numpyro", "stochtree", "torch")
 TOY = {"members": 2, "hidden": (4, 4), "epochs": 20, "patience": None, "warmup": 50, "draws": 5}
 
 
-class RidgeDensity(OneOutcome, DensityRegressor):
+class RidgeDensity(OneOutcome, StandardizedRegressor):
     """Ridge regression, its penalty by leave-one-out, with the variance of training residuals."""
 
     def __init__(self, standardize=True, random_state=None):

@@ -67,10 +67,11 @@ def by_chain(model: BDeepNoiseRegressor, X_test, y_test) -> tuple[np.ndarray, fl
     Means of few paths would hide slow chains behind the noise of the paths.
     """
     plan, x, losses = model.posterior_.plan, model.encoded_rows(X_test), []
-    means = moments(replace(model.draw_densities(X_test), paths=PATHS_TO_JUDGE))[0][..., 0]
+    fitted = model.predictive_
+    means = moments(replace(fitted.draw_densities(x), paths=PATHS_TO_JUDGE))[0][..., 0]
     for c in range(plan.chains):
         theta = jax.tree.map(lambda a: a[c], model.posterior_.draws)  # noqa: B023
-        density = predictive(model.prediction_key(), theta, x, plan.h, model.paths)
+        density = predictive(fitted.prediction_key(), theta, x, plan.h, model.paths)
         losses.append(-np.mean(model.units_.y.restore(density).log_prob(y_test)))
     return means.reshape(len(x), plan.chains, -1), float(np.mean(losses))
 

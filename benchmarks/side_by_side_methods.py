@@ -12,14 +12,14 @@ import numpy as np
 
 from deepnoise.baselines.peers import OneOutcome, gaussians
 from deepnoise.baselines.registry import make
-from deepnoise.estimators.base import DensityRegressor
+from deepnoise.estimators.standardized import StandardizedRegressor
 from deepnoise.inference.runtime import numerics
 from deepnoise.model.marginal import path_means
 
 PATHS = 64
 
 
-class BartzRegressor(OneOutcome, DensityRegressor):
+class BartzRegressor(OneOutcome, StandardizedRegressor):
     """Bayesian additive regression trees by bartz, two chains."""
 
     def __init__(self, draws=200, burnin=200, standardize=True, random_state=None):
@@ -48,7 +48,7 @@ class BartzRegressor(OneOutcome, DensityRegressor):
         return gaussians(means, np.broadcast_to(variances, means.shape))
 
 
-class TorchEnsembleRegressor(OneOutcome, DensityRegressor):
+class TorchEnsembleRegressor(OneOutcome, StandardizedRegressor):
     """A deep ensemble in PyTorch: five networks with a mean and a variance, trained by Adam."""
 
     def __init__(self, epochs=200, members=5, standardize=True, random_state=None):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import deepnoise
-from deepnoise.estimators import bdeepnoise
+from deepnoise.estimators import predictive
 from deepnoise.inference import gibbs
 from deepnoise.prediction import predict
 from deepnoise.prediction.density import mixture
@@ -69,7 +69,7 @@ def test_from_fit_to_a_sweep(sampler, routes_to):
 
 def test_from_a_row_to_a_quantile(routes_to):
     model = small().fit(X, Y)
-    watched = (bdeepnoise, "predictive"), (predict, "padded"), (mixture, "quantile")
+    watched = (predictive, "predictive"), (predict, "padded"), (mixture, "quantile")
     found = [routes_to(*function) for function in watched]
     model.predict_density(X).quantile(0.5)
     made, simulated, solved = (routes[-1] for routes in found)

@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 from deepnoise import load
 from deepnoise.model.activation import leaky_relu
 
-from .toy import PLAIN, small
+from .toy import PLAIN, small, unguarded
 
 ROWS = 30
 
@@ -63,7 +63,7 @@ def test_resume_equals_a_longer_fit(rows):
 
 def test_diagnostics_are_computed_when_asked_for(rows):
     model = small().fit(*rows)
-    assert model._diagnostics is None
+    assert model.predictive_.verdict == ""
     found = model.diagnostics_
     assert found is model.diagnostics_
     assert found.chains == 2
@@ -135,7 +135,7 @@ def test_decomposition_adds_up(rows, model):
     assert np.allclose(parts.shares.sum(axis=1), 1)
     assert (parts.shares >= 0).all()
     total = parts.epistemic + parts.aleatoric
-    assert np.allclose(total, model._without_guard(rows[0]).var(), rtol=0.5)
+    assert np.allclose(total, unguarded(model, rows[0]).var(), rtol=0.5)
 
 
 def test_arviz(rows, model):
@@ -151,7 +151,7 @@ def test_chain_weights_choose_chains(rows):
     X, _ = rows
     model = small().fit(*rows)
     model.chain_weights_ = np.array([1.0, 0.0])
-    weights = model._without_guard(X).components().weights
+    weights = unguarded(model, X).components().weights
     assert np.allclose(weights[0, :80], 1 / 80)
     assert np.allclose(weights[0, 80:], 0)
     assert np.isfinite(model.predict_above(X, 100.0)).all()

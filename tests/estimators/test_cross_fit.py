@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 
 import deepnoise
-from deepnoise import BDeepNoiseRegressor, BDeepNoiseSurvival, right_censored
-from deepnoise.estimators.held_out import ConformalWarning
-from deepnoise.estimators.units import Units
+from deepnoise import BDeepNoiseSurvival, right_censored
+from deepnoise.estimators import held_out
+from deepnoise.estimators.held_out import ConformalWarning, of_chains
+from deepnoise.estimators.scale import NetworkScale
 from deepnoise.prediction.density.support import Support
 from tests.estimators.toy import PLAIN, small
 
@@ -35,6 +36,11 @@ def model():
 @pytest.fixture(scope="module")
 def exact():
     return small(**EXACT).fit(X_EVEN, Y_EVEN)
+
+
+def of_fold(model, fold: int):
+    """Densities of z at all rows by the chains of a fold."""
+    return held_out.of_fold(model.predictive_, fold, X)
 
 
 def draws_of(model, chain: int):
@@ -70,21 +76,21 @@ def test_nothing_of_a_held_out_row_reaches_its_chains(sampler):
     moved = small(**settings).fit(moved_x, moved_y)
     jax.tree.map(np.testing.assert_array_equal, draws_of(model, 0), draws_of(moved, 0))
     assert np.abs(draws_of(model, 1).tau2[-1] / draws_of(moved, 1).tau2[-1] - 1).max() > 1e-3
-    before, after = (m._of_fold(0, X).log_prob(Y) for m in (model, moved))
+    before, after = (of_fold(m, 0).log_prob(Y) for m in (model, moved))
     np.testing.assert_array_equal(before, after)
 
 
 def test_draws_in_common_units_have_the_same_densities(exact):
     view = exact.thinned()
     view.guard, view.chain_weights_ = 0.0, np.array([1.0, 0.0])
-    ours = exact._of_fold(0, X, guard=False)
+    ours = of_chains(exact.predictive_, 0, slice(0, None, 2), X)
     np.testing.assert_allclose(view.predict_density(X).log_prob(Y), ours.log_prob(Y), rtol=1e-9)
 
 
 @pytest.mark.slow
 def test_a_straight_line_is_averaged_over_folds_exactly():
     line = small(**EXACT | {"hidden": (), "guard": 0.0}).fit(X, Y)
-    single = [line._of_fold(fold, X).pdf(Y) for fold in range(2)]
+    single = [of_fold(line, fold).pdf(Y) for fold in range(2)]
     np.testing.assert_allclose(line.predict_density(X).pdf(Y), np.mean(single, axis=0), rtol=1e-9)
     held = np.where(line.folds_.of == 0, single[0], single[1])
     np.testing.assert_allclose(line.held_out_density().pdf(Y), held, rtol=1e-9)
@@ -146,7 +152,8 @@ def test_stacking_weighs_the_chains_of_a_fold_by_its_rows():
     weights = model.chain_weights_.reshape(2, 2)  # (chain of the fold, fold)
     np.testing.assert_allclose(weights.sum(axis=0), 0.5)
     assert np.ptp(weights) > 1e-3
-    log = [model._of_chains(slice(c, c + 1), 0, X, False).log_prob(Y) for c in (0, 2)]
+    alone = [slice(c, c + 1) for c in (0, 2)]
+    log = [of_chains(model.predictive_, 0, chain, X).log_prob(Y) for chain in alone]
     held = model.folds_.held(0)
     better = int(np.sum(log[1][held]) > np.sum(log[0][held]))
     assert weights[better, 0] > weights[1 - better, 0]
@@ -202,14 +209,11 @@ def test_counts_with_exposure():
 
 
 def test_a_count_that_touches_the_interval_is_inside():
-    model = BDeepNoiseRegressor()
-    model.support_ = Support("counts", 0.0)
-    model.exposure_offset = lambda _: np.array([0.0, np.log(2.0), 0.0])
-    model.units_ = Units.learn(X[:3], Y[:3, None], True)
+    counts, offset = NetworkScale(Support("counts", 0.0)), np.array([0.0, np.log(2.0), 0.0])
     z = np.log([[3.0, 5.0], [1.5, 2.4], [0.2, 0.9]])[..., None]
     # Within [log 3, log 5] lies a part of [log y, log(y + 1)) of y = 3 and 4, and the ends touch
     # those of 2 and 5.
-    assert model._as_intervals(z, X[:3]).tolist() == [[2, 5], [2, 4], [0, 0]]
+    assert counts.intervals(z, offset).tolist() == [[2, 5], [2, 4], [0, 0]]
 
 
 @pytest.mark.slow
@@ -277,8 +281,8 @@ def test_the_length_of_the_chains_asks_no_row():
     plan = deepnoise.estimators.settings.lengths
     params = {"warmup": None, "draws": None, "thin": None}
     assert plan({**params, "cross_fit": 2}) == {"warmup": 800, "draws": 200, "thin": 4}
-    assert deepnoise.estimators.settings.fixed_length(BDeepNoiseRegressor(cross_fit=2))
-    assert not deepnoise.estimators.settings.fixed_length(BDeepNoiseRegressor())
+    assert deepnoise.estimators.settings.fixed_length({"cross_fit": 2})
+    assert not deepnoise.estimators.settings.fixed_length({"cross_fit": None})
 
 
 def test_the_verdict_compares_chains_of_a_fold_only(model):

@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from deepnoise.estimators import bdeepnoise, last
+from deepnoise.estimators import last, predictive
 
 from .toy import Line, sloped, small
 
@@ -15,13 +15,13 @@ from .toy import Line, sloped, small
 @pytest.fixture
 def simulated(monkeypatch):
     """Numbers of rows of each density that is made."""
-    rows, predictive = [], bdeepnoise.predictive
+    rows, simulate = [], predictive.predictive
 
     def counted(key, draws, x, *rest):
         rows.append(len(x))
-        return predictive(key, draws, x, *rest)
+        return simulate(key, draws, x, *rest)
 
-    monkeypatch.setattr(bdeepnoise, "predictive", counted)
+    monkeypatch.setattr(predictive, "predictive", counted)
     return rows
 
 

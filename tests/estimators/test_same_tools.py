@@ -66,7 +66,7 @@ def test_what_was_seen_goes_to_arviz(survival, classifier, ordered):
 @pytest.mark.parametrize("name", ["classifier", "ordered"])
 def test_likelihoods_of_draws_average_to_the_probabilities(name, request):
     model = request.getfixturevalue(name)
-    draws = model._log_likelihood()
+    draws = model.predictive_.log_likelihood()
     place = [list(model.classes_).index(label) for label in LABELS]
     expected = model.predict_proba(X)[np.arange(30), place]
     assert np.allclose(logsumexp(draws, axis=(0, 1)) - np.log(20), np.log(expected))

@@ -107,7 +107,7 @@ def test_adapted_to_a_later_site(model, new, tmp_path):
     np.testing.assert_array_equal(loaded.predict(new), adapted.predict(new))
     np.testing.assert_array_equal(model.predict(new), before.mean())
     # No training row is of the later site, so its column says nothing of a missing size.
-    precision, later = np.array(loaded.input_laws().precision), loaded.encoder_.later_site
+    precision, later = np.array(loaded.predictive_.input_laws.precision), loaded.encoder_.later_site
     assert not np.delete(precision[:, later], later, axis=1).any()
     with pytest.raises(ValueError, match="adapted to 'h' alone"):
         loaded.predict(new.assign(site="q"))

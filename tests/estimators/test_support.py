@@ -6,10 +6,11 @@ import pytest
 from sklearn.base import clone
 
 import deepnoise
-from deepnoise import BDeepNoiseRegressor, BDeepNoiseSurvival, between, plots
+from deepnoise import BDeepNoiseSurvival, between, plots
 from deepnoise.estimators import outcomes
 from deepnoise.estimators.effects import effects, partial_dependence
 from deepnoise.estimators.encode import TableEncoder
+from deepnoise.estimators.scale import NetworkScale
 from deepnoise.estimators.scoring import usefulness_of
 from deepnoise.explore.engine import Engine
 from deepnoise.explore.page import facts, picture
@@ -17,7 +18,7 @@ from deepnoise.prediction.density.support import REAL, Support
 from deepnoise.prediction.density.supported import SupportedDensity
 from deepnoise.report import report
 
-from .toy import small
+from .toy import small, unguarded
 
 ROWS = 40
 
@@ -75,7 +76,7 @@ def test_bands_hold_the_density(fitted):
     assert (bands.pdf.mean[:, 0] == 0).all()
     assert (bands.cdf.mean[:, 0] == 0).all()
     # Without the guard, and with other paths: near the predictive density.
-    found = model._without_guard(X[:3])
+    found = unguarded(model, X[:3])
     np.testing.assert_allclose(bands.cdf.mean, found.cdf_grid(grid), atol=0.06)
     np.testing.assert_allclose(bands.pdf.mean, found.pdf_grid(grid), atol=0.1)
     assert (bands.quantile.lower >= 0).all()
@@ -176,7 +177,7 @@ def test_explorer(fitted):
     answer = engine.answer(encoded, 1.0)
     assert engine.outcome.grid.min() >= 0
     assert np.isfinite(answer.pdf).all()
-    exact = model._without_guard(X[:2])
+    exact = unguarded(model, X[:2])
     np.testing.assert_allclose(answer.above[:, 0], exact.probability_above(1.0), atol=0.06)
     told = dict(facts(answer, 0, 1.0, "y"))
     assert ("P(y = 0)" in told) == (kind == "zeros")
@@ -288,9 +289,7 @@ def test_sizes_are_learnt():
 def test_rare_counts_have_units_of_what_is_behind_them():
     rng = np.random.default_rng(0)
     y = np.floor(np.exp(rng.normal(-1.0, 0.8, 4000)))[:, None]
-    model = BDeepNoiseRegressor(support="counts")
-    x = np.zeros((4000, 1))
-    model.encoder_ = TableEncoder.learn(x)
-    units = model._learnt_units(x, model._on_network_scale(x, y), True)
+    scale, x = NetworkScale(Support("counts", 0.0)), np.zeros((4000, 1))
+    units = scale.units(x, scale.of(x, y))
     assert units.y.mean[0] == pytest.approx(-1.0, abs=0.15)
     assert units.y.scale[0] == pytest.approx(0.8, abs=0.12)

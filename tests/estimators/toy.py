@@ -3,7 +3,7 @@
 import numpy as np
 
 from deepnoise import BDeepNoiseRegressor
-from deepnoise.estimators.base import DensityRegressor
+from deepnoise.estimators.standardized import StandardizedRegressor
 from deepnoise.prediction.density.mixture import PredictiveMixture
 
 # The settings that compile fastest.  Plain Gibbs sweeps move weights by noise/√N: with more noise
@@ -24,6 +24,11 @@ def small(**settings):
     return BDeepNoiseRegressor(**{**given, **settings})
 
 
+def unguarded(model, X):
+    """The posterior predictive of a table alone."""
+    return model.predictive_.unguarded(model.encoded_rows(X))
+
+
 def sloped():
     """Thirty rows: y rises by 10 with the first of two columns, with noise of sd 1."""
     rng = np.random.default_rng(0)
@@ -31,7 +36,7 @@ def sloped():
     return X, 100 + 10 * X[:, 0] + rng.normal(size=30)
 
 
-class Line(DensityRegressor):
+class Line(StandardizedRegressor):
     """The smallest density regressor: a straight line with Gaussian noise."""
 
     def __init__(self, ridge=1e-6, standardize=True, random_state=None):

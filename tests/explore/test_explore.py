@@ -48,7 +48,8 @@ def answer(engine, controls):
 
 
 def test_answers_are_those_of_the_model(model, X, engine, answer):
-    densities = replace(model.draw_densities(X[:2]), paths=20 * PATHS)
+    densities = model.predictive_.draw_densities(model.encoded_rows(X[:2]))
+    densities = replace(densities, paths=20 * PATHS)
     grid = engine.outcome.grid
     bands = credible.bands(densities, grid, engines.LEVEL, [0.5])
     for ours, theirs in ((answer.pdf, bands.pdf.mean), (answer.lower, bands.pdf.lower)):

@@ -31,7 +31,7 @@ def test_intervals_of_missing_entries_cover_them(level):
     model = BDeepNoiseRegressor(**SMALL).fit(holed[:ROWS], y[:ROWS])
     x, true = (model.units_.x.apply(a[ROWS:]) for a in (holed, X))
     with jax.enable_x64(True):
-        laws = model.input_laws()
+        laws = model.predictive_.input_laws
         keys = jax.random.split(jax.random.key(0), len(laws.mu))
         drawn = np.asarray(jax.vmap(lambda key, law: fill(key, 5, x, law))(keys, laws))
     low, high = np.quantile(drawn, (0.5 - level / 2, 0.5 + level / 2), axis=(0, 1))

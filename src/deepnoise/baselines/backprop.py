@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..estimators import settings
-from ..estimators.base import DensityRegressor
+from ..estimators.standardized import StandardizedRegressor
 from ..model.activation import PiecewiseLinear
 from .mlp import TrainedNetwork, Weights, forward, log_normal, positive, random_weights
 
@@ -52,7 +52,7 @@ class GaussianNetwork:
         return jnp.full((1, members), 1 / members), means, variances
 
 
-class BackpropRegressor(TrainedNetwork, DensityRegressor):
+class BackpropRegressor(TrainedNetwork, StandardizedRegressor):
     """Back-propagation with a learned predictive variance.
 
     Parameters
@@ -106,7 +106,7 @@ class BackpropRegressor(TrainedNetwork, DensityRegressor):
         return GaussianNetwork(*self._shape())
 
 
-class DeepEnsembleRegressor(TrainedNetwork, DensityRegressor):
+class DeepEnsembleRegressor(TrainedNetwork, StandardizedRegressor):
     """Deep ensembles of Lakshminarayanan, Pritzel and Blundell (2017).
 
     The prediction is the mixture of the members' Gaussians itself, not a Gaussian of its moments.

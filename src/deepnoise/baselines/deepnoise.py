@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..estimators import files, settings
-from ..estimators.base import DensityRegressor
+from ..estimators.standardized import StandardizedRegressor
 from ..inference import warmstart
 from ..inference.runtime import numerics
 from ..inference.warmstart import WarmStart
@@ -21,7 +21,7 @@ from . import mlp
 from .mlp import Weights
 
 
-class DeepNoiseRegressor(DensityRegressor):
+class DeepNoiseRegressor(StandardizedRegressor):
     """A network with noise in every layer, fitted by its Monte Carlo marginal likelihood.
 
     This is where the chains of ``BDeepNoiseRegressor`` start: a frequentist ensemble in which

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..estimators import settings
-from ..estimators.base import DensityRegressor
+from ..estimators.standardized import StandardizedRegressor
 from ..inference.runtime import numerics
 from ..model.activation import PiecewiseLinear
 from ..prediction.density.sums import padded
@@ -60,7 +60,7 @@ class DropoutNetwork:
         return jnp.full((1, self.passes), 1 / self.passes), means, variances
 
 
-class MCDropoutRegressor(TrainedNetwork, DensityRegressor):
+class MCDropoutRegressor(TrainedNetwork, StandardizedRegressor):
     """Monte Carlo dropout; its rate and the noise precision are chosen on the validation part.
 
     Parameters

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..estimators import settings
-from ..estimators.base import DensityRegressor
+from ..estimators.standardized import StandardizedRegressor
 from ..inference.diagnostics import Diagnostics, diagnose
 from ..inference.runtime import numerics
 from ..model.activation import PiecewiseLinear
@@ -86,7 +86,7 @@ def _chains(network: NoisyNetwork, plan: tuple[int, int, int], keys, starts, x, 
     return jax.vmap(one_chain)(keys, starts)
 
 
-class HMCRegressor(TrainedNetwork, DensityRegressor):
+class HMCRegressor(TrainedNetwork, StandardizedRegressor):
     """A Bayesian network with a learned noise variance, drawn by Hamiltonian Monte Carlo.
 
     Every chain starts from a gradient fit of its own; blackjax's window adaptation tunes step

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..estimators import settings
-from ..estimators.base import DensityRegressor
+from ..estimators.standardized import StandardizedRegressor
 from ..model.activation import PiecewiseLinear
 from .mlp import TrainedNetwork, Weights, forward, log_normal, positive, random_weights
 
@@ -49,7 +49,7 @@ class MixtureNetwork:
         return jnp.exp(log_share) * (self.components / log_share.shape[1]), means, variances
 
 
-class MixtureDensityRegressor(TrainedNetwork, DensityRegressor):
+class MixtureDensityRegressor(TrainedNetwork, StandardizedRegressor):
     """Mixture density network: one network for weights, means and variances of a mixture.
 
     Parameters

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..estimators import settings
-from ..estimators.base import DensityRegressor
+from ..estimators.standardized import StandardizedRegressor
 from ..inference.runtime import numerics
 from ..model.activation import PiecewiseLinear, resolve_activation
 from ..prediction.density.mixture import PredictiveMixture
@@ -16,7 +16,7 @@ from . import mlp
 from .hmc import NOISE_PRIOR, NoisyNetwork
 
 
-class NumpyroNUTSRegressor(DensityRegressor):
+class NumpyroNUTSRegressor(StandardizedRegressor):
     """A Bayesian network drawn by numpyro's NUTS from prior starts.  Needs numpyro.
 
     Parameters

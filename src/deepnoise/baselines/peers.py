@@ -13,7 +13,7 @@ import jax
 import numpy as np
 
 from ..estimators import settings
-from ..estimators.base import DensityRegressor
+from ..estimators.standardized import StandardizedRegressor
 from ..prediction.density.mixture import PredictiveMixture
 from .mlp import random_split
 from .quantiles import QuantileAnswers
@@ -44,7 +44,7 @@ def gaussians(means: np.ndarray, variances: np.ndarray) -> PredictiveMixture:
     return PredictiveMixture.of(means[..., None], variances[..., None, None])
 
 
-class NGBoostRegressor(OneOutcome, DensityRegressor):
+class NGBoostRegressor(OneOutcome, StandardizedRegressor):
     """Natural-gradient boosting with a Gaussian outcome.  Needs ngboost.
 
     Parameters
@@ -83,7 +83,7 @@ class NGBoostRegressor(OneOutcome, DensityRegressor):
         return gaussians(found["loc"][:, None], found["scale"][:, None] ** 2)
 
 
-class BARTRegressor(OneOutcome, DensityRegressor):
+class BARTRegressor(OneOutcome, StandardizedRegressor):
     """Heteroscedastic Bayesian additive regression trees.  Needs stochtree.
 
     Parameters
@@ -130,7 +130,7 @@ class BARTRegressor(OneOutcome, DensityRegressor):
         return gaussians(found["y_hat"], found["variance_forest_predictions"])
 
 
-class QuantileForestRegressor(OneOutcome, QuantileAnswers, DensityRegressor):
+class QuantileForestRegressor(OneOutcome, QuantileAnswers, StandardizedRegressor):
     """Quantile regression forest; quantiles, no density.  Needs quantile-forest.
 
     Parameters
@@ -165,7 +165,7 @@ class QuantileForestRegressor(OneOutcome, QuantileAnswers, DensityRegressor):
         return self.model_.predict(x, quantiles=list(levels)).reshape(len(x), len(levels), 1)
 
 
-class GaussianProcessDensity(OneOutcome, DensityRegressor):
+class GaussianProcessDensity(OneOutcome, StandardizedRegressor):
     """scikit-learn's Gaussian process: a squared-exponential kernel with a length a feature, noise.
 
     Parameters
@@ -213,7 +213,7 @@ def _quietly(fit: Callable[[], Any]) -> Any:
         return fit()
 
 
-class BDERegressor(OneOutcome, DensityRegressor):
+class BDERegressor(OneOutcome, StandardizedRegressor):
     """Networks with a mean and a spread, trained, then moved by microcanonical Langevin dynamics.
 
     Needs sklearn-contrib-bde.  The defaults are those of the regression example in its README;

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..estimators import settings
-from ..estimators.base import COVERAGES, DensityRegressor
+from ..estimators.base import COVERAGES
+from ..estimators.standardized import StandardizedRegressor
 from ..estimators.units import Units
 from ..inference.runtime import numerics
 from ..model.activation import PiecewiseLinear
@@ -114,7 +115,7 @@ class QuantileNetwork:
         raise NotImplementedError
 
 
-class ConformalQuantileRegressor(QuantileAnswers, TrainedNetwork, DensityRegressor):
+class ConformalQuantileRegressor(QuantileAnswers, TrainedNetwork, StandardizedRegressor):
     """Conformalised quantile regression (Romano, Patterson and Candès 2019).
 
     Every central interval is widened, or narrowed, until it covers its share of rows set aside;

@@ -8,7 +8,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from ..estimators import settings
-from ..estimators.base import DensityRegressor
+from ..estimators.standardized import StandardizedRegressor
 from ..model.activation import PiecewiseLinear
 from ..model.random import normals
 from .mlp import TrainedNetwork, Weights, forward, log_normal, random_weights
@@ -77,7 +77,7 @@ class VariationalNetwork:
         return jnp.full((1, self.draws), 1 / self.draws), means, variances
 
 
-class VariationalRegressor(TrainedNetwork, DensityRegressor):
+class VariationalRegressor(TrainedNetwork, StandardizedRegressor):
     """Mean-field variational inference for a Bayesian network with a learned noise variance.
 
     Parameters

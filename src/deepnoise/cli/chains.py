@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -218,16 +217,11 @@ class RunningRhat:
         return self.found
 
     def _compute(self, posterior: Any, size: int) -> float:
-        import jax
         import numpy as np
 
         from ..inference.diagnostics import diagnose
 
-        run = posterior.run
-        draws, beside = jax.tree.map(lambda a: a[:, -size:], (run.draws, run.beside))
-        few = replace(posterior, run=replace(run, draws=draws, beside=beside))
-        view = self.model.with_posterior(few)
-        view.seed_ = posterior.plan.seed
-        total = len(view.rows_)
+        few = posterior.only(slice(-size, None))
+        model, total = self.model.predictive_of(few), len(self.model.rows_)
         rows = np.unique(np.linspace(0, total - 1, min(total, ROWS)).astype(int))
-        return diagnose(view.predictive_functionals(rows), posterior.plan.folds).max_rhat
+        return diagnose(model.functionals(rows), posterior.plan.folds).max_rhat

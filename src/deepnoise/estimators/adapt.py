@@ -1,109 +1,63 @@
-"""``adapt``: a fitted model made to fit a site that came later, from some of its rows."""
+"""A fitted model made to fit a site that came later, from some of its rows."""
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_consistent_length
 
 from ..inference.new_site import draw_weights, site_law
 from ..inference.posterior import Posterior
 from ..inference.runtime import numerics
-from . import settings
 from .encode import NEW, Column, TableEncoder, site_names
 from .outcomes import exact_rows, representative
+from .predictive import PosteriorPredictive
 
 # fold_in(key(seed), ADAPTATION) serves the weights of a site that came later.
 ADAPTATION = 2**32 - 4
 
 
-class AdaptsSites:
-    """Methods of a density regressor whose parameter ``sites`` names a column."""
+def adapted(
+    model: PosteriorPredictive, X: Any, rows: np.ndarray, y: Any, sweeps: int
+) -> PosteriorPredictive:
+    """The model with the weights of the one new site of a table X drawn given it.
 
-    encoder_: TableEncoder
-    posterior_: Posterior
-    encoded_rows: Any
-    check_outcomes: Any
-    network_rows: Any
-    _on_fitted_scale: Any
-    units_: Any
-    with_posterior: Callable[[Posterior], Self]
+    ``rows`` are its standardised rows and y its outcomes, as the model takes them.
+    """
+    encoder, (column, sites) = model.encoder, site_places(model.encoder)
+    name = _one_new_site(encoder, X, rows[:, column])
+    if np.isnan(rows).any():
+        raise ValueError("X: adapt needs rows without missing values")
+    check_consistent_length(rows, representative(y))
+    z = model.scale.at(rows, y, model.units.x)
+    if not exact_rows(z).all():
+        raise ValueError(
+            "y: adapt needs exact outcomes, neither windows, counts nor values of point_mass"
+        )
+    given = model.network_rows(rows), model.units.y.apply(representative(z))
+    posterior = _adapted(model.posterior, *given, sites, column, sweeps)
+    named = TableEncoder(tuple(_named(c, name) for c in encoder.columns), encoder.named)
+    return replace(model, encoder=named, posterior=posterior)
 
-    def adapt(self, X: Any, y: Any, sweeps: int = 200) -> Self:
-        """Return a copy of this model for a site that came later, from some of its rows.
 
-        For each posterior draw, the weights of the new site are drawn given these rows; all other
-        parameters stay as they are.  That is a cut posterior: what the rows say of anything but
-        their site is not used, as it would be by a new fit.  The copy predicts the sites of the
-        fit and this one.  This model does not change.
+def site_places(encoder: TableEncoder) -> tuple[int, tuple[int, int]]:
+    """Where the input of a new site is, and those of all sites; an error if there are none."""
+    if encoder.new_site is None or encoder.sites is None:
+        raise ValueError("adapt needs a model that was fitted with sites=, and not adapted since")
+    return encoder.new_site, encoder.sites
 
-        Parameters
-        ----------
-        X : table (N, P)
-            Rows without missing values, all of one site that was not there when fitting.
-        y : array (N,) or (N, Q)
-            Their outcomes, exact.
-        sweeps : int
-            Sweeps over these rows for each draw.
 
-        Returns
-        -------
-        estimator
-            Of the same class, fitted; it cannot be resumed or adapted again.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import pandas as pd
-        >>> from deepnoise import BDeepNoiseRegressor
-        >>> X = pd.DataFrame({"age": np.linspace(-1, 1, 60), "site": ["a", "b", "c"] * 20})
-        >>> y = X["age"] + X["site"].map({"a": 0.0, "b": 1.0, "c": 2.0})
-        >>> model = BDeepNoiseRegressor(
-        ...     hidden=(3,), chains=2, warmup=50, draws=20, sites="site", random_state=0
-        ... )
-        >>> rows = pd.DataFrame({"age": [0.0, 0.5], "site": ["d", "d"]})
-        >>> model.fit(X, y).adapt(rows, [0.5, 1.0]).encoder_.columns[1].levels
-        ('a', 'b', 'c', 'd')
-        """
-        check_is_fitted(self)
-        sweeps = settings.count("sweeps", sweeps, 1)
-        encoder, column = self.encoder_, self.encoder_.new_site
-        if column is None or encoder.sites is None:
-            raise ValueError(
-                "adapt needs a model that was fitted with sites=, and not adapted since"
-            )
-        rows = self.encoded_rows(X)
-        name = self._one_new_site(X, rows[:, column])
-        if np.isnan(rows).any():
-            raise ValueError("X: adapt needs rows without missing values")
-        outcomes = self.check_outcomes(y)
-        check_consistent_length(rows, representative(outcomes))
-        z = self._on_fitted_scale(rows, outcomes)
-        if not exact_rows(z).all():
-            raise ValueError(
-                "y: adapt needs exact outcomes, neither windows, counts nor values of point_mass"
-            )
-        x, y = self.network_rows(rows), self.units_.y.apply(representative(z))
-        adapted = _adapted(self.posterior_, x, y, encoder.sites, column, sweeps)
-        made = self.with_posterior(adapted)
-        made.encoder_ = TableEncoder(tuple(_named(c, name) for c in encoder.columns), encoder.named)
-        made.checkpoint = None  # type: ignore[attr-defined]
-        return made
-
-    def _one_new_site(self, X: Any, new: np.ndarray) -> str:
-        names = site_names(self.encoder_, X)
-        if not len(names) or not (new == 1).all():
-            known = [name for name, yes in zip(names, new == 1, strict=True) if not yes]
-            what = f"{known[0]!r} was there when fitting" if known else "there are no rows"
-            raise ValueError(f"X: adapt needs rows of a new site; {what}")
-        if len(set(names)) > 1:
-            raise ValueError(
-                f"X: adapt needs rows of one site; got {', '.join(sorted(set(names)))}"
-            )
-        return names[0]
+def _one_new_site(encoder: TableEncoder, X: Any, new: np.ndarray) -> str:
+    names = site_names(encoder, X)
+    if not len(names) or not (new == 1).all():
+        known = [name for name, yes in zip(names, new == 1, strict=True) if not yes]
+        what = f"{known[0]!r} was there when fitting" if known else "there are no rows"
+        raise ValueError(f"X: adapt needs rows of a new site; {what}")
+    if len(set(names)) > 1:
+        raise ValueError(f"X: adapt needs rows of one site; got {', '.join(sorted(set(names)))}")
+    return names[0]
 
 
 def _named(column: Column, name: str) -> Column:

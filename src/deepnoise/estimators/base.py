@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.base import RegressorMixin, clone
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from ..prediction import metrics
-from ..prediction.density.derived import best_stretch, stretched
-from ..prediction.density.mixture import PredictiveMixture
+from ..prediction.density.derived import best_stretch
 from ..prediction.density.supported import Density
 from ..prediction.selection import LOSSES, OutcomeSelection, select
 from .encode import TableEncoder
@@ -23,111 +22,57 @@ from .outcomes import (
     seen_or_missing,
     taken,
 )
+from .predictive import Predictive
 from .scoring import held_out_losses
-from .settings import count, draw_seed, one_of, standardize
+from .settings import count, draw_seed, one_of
 from .table import TableInputs
-from .units import Units
 
 COVERAGES = (0.5, 0.8, 0.9, 0.95)
 
 
-class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
-    """Encoding, units and seeds around a density model.
+class DensityRegressor(RegressorMixin, TableInputs, ABC):
+    """What a user asks of every regressor that has a predictive density.
 
-    A method writes ``_fit`` and ``_density``, both in standardised units, has the parameters
-    ``standardize`` and ``random_state``, and may check its others in ``check_settings``.
+    A method writes ``fit``, which sets ``encoder_``, ``units_``, ``stretch_`` and last ``seed_``,
+    and ``predictive_``.  It has the parameter ``random_state``, and may check its parameters in
+    ``check_settings``.
 
     Results are numpy float64.  With one outcome they have no axis for it, whether y was (N,) or
     (N, 1); with Q > 1 outcomes they carry a last axis Q.
     """
 
-    standardize: Any
     random_state: Any
     stretch_: float
 
-    def _fit(self, x: np.ndarray, y: np.ndarray, seed: int) -> None:
-        """Learn from standardised rows x (N, P) and y (N, Q)."""
-        raise NotImplementedError
-
     @abstractmethod
-    def _density(self, x: np.ndarray) -> PredictiveMixture:
-        """Predictive densities of standardised rows x, in standardised units."""
+    def fit(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> "DensityRegressor":
+        """Learn the density of y given X."""
+
+    @property
+    @abstractmethod
+    def predictive_(self) -> Predictive:
+        """What predictions are made from."""
 
     def check_settings(self) -> None:
         """Raise a ValueError that names the argument and the fix."""
 
-    def _on_network_scale(self, x: np.ndarray, outcomes: Any) -> Any:  # noqa: ARG002
-        """What a model is fitted to, of encoded rows x and outcomes in the user's units."""
-        return outcomes
-
-    def _learnt_units(self, x: np.ndarray, z: Any, units: Any) -> Units:
-        return Units.learn(x, z, units, self.encoder_.sites)
-
-    def as_outcomes(self, density: PredictiveMixture, rows: np.ndarray) -> Density:  # noqa: ARG002
-        """Densities of what a model is fitted to, at standardised rows, as those of y."""
-        return density
-
-    def _repeated(self, sample_weight: ArrayLike, rows: int) -> np.ndarray:
-        """Numbers of rows, each as often as its weight says."""
-        return replicated(sample_weight, rows)
-
-    def _seed(self) -> int:
-        return draw_seed(self.random_state)
-
-    def fit(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> "DensityRegressor":
-        """Learn the density of y given X.
-
-        Parameters
-        ----------
-        X : array (N, P), pandas or polars frame
-            Columns of frames are remembered by name; text and categories are one-hot encoded.
-        y : array (N,) or (N, Q)
-            Outcomes.
-        sample_weight : array (N,) of whole numbers, optional
-            A row of weight k counts as k equal rows, and a row of weight 0 not at all.  Other
-            weights are an error: they have no clear meaning for a posterior.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        x, z = self._learn_rows(X, y, sample_weight)
-        seed = self._seed()
-        self._fit(x, z, seed)
-        self.seed_ = seed
-        return self
-
-    def _learn_rows(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
-    ) -> tuple[np.ndarray, Any]:
-        """Standardised rows x (N, P) and y (N, Q), once encoder and units are learnt."""
-        units = standardize(self.standardize)
-        self.check_settings()
-        self.__dict__.pop("seed_", None)
-        self.encoder_, x, outcomes = self._learn_table(X, y)
-        if sample_weight is not None:
-            rows = self._repeated(sample_weight, len(x))
-            x, outcomes = x[rows], taken(outcomes, rows)
-        z = self._on_network_scale(x, outcomes)
-        self.units_ = self._learnt_units(x, z, units)
-        self.stretch_ = 1.0
-        return self.units_.x.apply(x), self.units_.y.apply(z)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        # The seed is set last: a fit that failed leaves no half-fitted estimator.
-        return hasattr(self, "seed_")
-
-    def _learn_table(self, X: Any, y: Any) -> tuple[TableEncoder, np.ndarray, Any]:
+    def _learn_table(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None = None
+    ) -> tuple[TableEncoder, np.ndarray, Any]:
+        """The encoder of a table, and its rows and outcomes, each as often as its weight says."""
         X = self._checked(X) if y is not None else self._checked(X, y)
         outcomes = self.check_outcomes(y)
         values = representative(outcomes)
         check_consistent_length(X, values)
         if values.shape[1] == 0:
             raise ValueError("y has no columns; give at least one outcome")
-        return *self._learn_inputs(X), outcomes
+        encoder, x = self._learn_inputs(X)
+        if sample_weight is None:
+            return encoder, x, outcomes
+        rows = replicated(sample_weight, len(x))
+        return encoder, x[rows], taken(outcomes, rows)
 
     def check_outcomes(self, y: Any) -> Any:
         """Outcomes (N, Q), or windows of them where a method has a use for them."""
@@ -171,14 +116,9 @@ class DensityRegressor(TableInputs, RegressorMixin, BaseEstimator, ABC):
         rows = self.encoded_rows(X)
         density = recall(self, rows)
         if density is None:
-            density = self.as_outcomes(self.network_density(rows), rows)
+            density = self.predictive_.density(rows)
             remember(self, rows, density)
         return density
-
-    def network_density(self, rows: np.ndarray) -> PredictiveMixture:
-        """Densities of what the model is fitted to, at standardised rows, in its units."""
-        density = self.units_.y.restore(self._density(rows))
-        return density if self.stretch_ == 1 else stretched(density, self.stretch_)
 
     def recalibrate(self, X: Any, y: ArrayLike) -> "DensityRegressor":
         """Stretch all predictive densities about their means by one factor.

@@ -1,30 +1,29 @@
 """``BDeepNoiseRegressor``: the paper's model behind scikit-learn's door."""
 
+import copy
 import warnings
-from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import jax
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_array
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from ..inference.posterior import Posterior
 from ..inference.warmstart import tied
 from ..model.outcome import Window
-from ..prediction.comparison import one_normal
-from ..prediction.density.derived import guarded
-from ..prediction.density.mixture import PredictiveMixture
+from ..prediction import credible
+from ..prediction.credible import Centiles, centiles_of
 from ..prediction.density.support import REAL, Support
-from ..prediction.density.supported import Density, SupportedDensity, moved
-from ..prediction.per_draw import DrawDensities, chain_weights
-from ..prediction.predict import predictive
-from . import settings
-from .adapt import AdaptsSites
+from ..prediction.density.supported import Density
+from ..prediction.influence import Influence
+from ..prediction.uncertainty import EntropyParts, VarianceParts
+from . import chains, held_out, insight, settings
+from .adapt import adapted, site_places
 from .base import DensityRegressor
-from .chains import PosteriorChains, windows_of
-from .held_out import CrossFitted
-from .insight import PosteriorInsights
+from .files import estimator_header
+from .folds import Folds, TrainingRows
+from .held_out import Groups
 from .outcomes import (
     LatticeWarning,
     as_window,
@@ -35,19 +34,16 @@ from .outcomes import (
     exposure_place,
     lattice_step,
     learnt,
-    log_exposure,
-    representative,
-    taken,
     with_gaps,
 )
-from .units import Standardizer, Units
+from .predictive import PosteriorPredictive
+from .sampled import SampledEstimator
+from .scale import NetworkScale
 
 COMBINATIONS = ("equal", "stacked")
 
 
-class BDeepNoiseRegressor(
-    CrossFitted, PosteriorChains, PosteriorInsights, AdaptsSites, DensityRegressor
-):
+class BDeepNoiseRegressor(SampledEstimator[PosteriorPredictive], DensityRegressor):
     """Predict the density of y by a Bayesian neural network with noise in every layer.
 
     X may hold NaN, in ``fit`` and in prediction: missing inputs are drawn like other unknowns.  y
@@ -156,6 +152,8 @@ class BDeepNoiseRegressor(
         R-hat and effective sample sizes of predictions, computed at first use.
     support_ : Support
         Where outcomes can lie.
+    predictive_ : PosteriorPredictive
+        What predictions are made from, for whoever needs more than the methods below.
     seed_ : int
         Seed of this fit.
     n_features_in_ : int
@@ -235,10 +233,6 @@ class BDeepNoiseRegressor(
         if self.exposure is not None and not support.logarithmic:
             raise ValueError("exposure needs support='counts' or 'positive' without point_mass")
 
-    def _seed(self) -> int:
-        found = self._checkpoint_seed()
-        return super()._seed() if found is None else found
-
     def check_outcomes(self, y: Any) -> np.ndarray | Window:
         seen: Any = as_window(y)
         if seen is None:
@@ -256,73 +250,7 @@ class BDeepNoiseRegressor(
             check_within(self.support_, seen)
         return seen
 
-    def _on_network_scale(self, x: np.ndarray, outcomes: Any) -> Any:
-        self.support_ = learnt(declared(self.support, self.point_mass), outcomes)
-        self._given = x, outcomes
-        return self._latent(x, outcomes)
-
-    def _latent(self, x: np.ndarray, outcomes: Any) -> Any:
-        """What the network is of: z, on a scale without bounds, less the log of the exposure."""
-        z, place = self.support_.window(outcomes), self._exposure_place()
-        if place is None:
-            return z
-        return jax.tree.map(lambda a: a - log_exposure(x[:, place])[:, None], z)
-
-    def _learnt_units(self, x: np.ndarray, z: Any, units: Any) -> Units:
-        found = super()._learnt_units(x, z, units)
-        known = isinstance(z, Window) and np.isfinite(z.lower).any()
-        if self.support_.is_real or not known or not units:
-            return found
-        # Where z has no lower end, as of every count of 0, the ends say little of where it lies.
-        mean, sd = one_normal(z)
-        return replace(found, y=Standardizer((mean,), (sd,)))
-
-    def _on_fitted_scale(self, rows: np.ndarray, outcomes: Any) -> Any:
-        """What the fitted network predicts, of outcomes at standardised rows."""
-        z, offset = self.support_.window(outcomes), self.exposure_offset(rows)
-        return z if offset is None else jax.tree.map(lambda a: a - offset[:, None], z)
-
-    def as_outcomes(self, density: PredictiveMixture, rows: np.ndarray) -> Density:
-        if self.support_.is_real:
-            return density
-        offset = self.exposure_offset(rows)
-        z = density if offset is None else moved(density, offset)
-        return SupportedDensity(z, self.support_)
-
-    def _exposure_place(self) -> int | None:
-        return exposure_place(self.exposure, self.encoder_)
-
-    def exposure_offset(self, rows: np.ndarray) -> np.ndarray | None:
-        """What is added to z at standardised rows; None without exposures."""
-        place = self._exposure_place()
-        if place is None:
-            return None
-        units = self.units_.x
-        return log_exposure(rows[:, place] * units.scale[place] + units.mean[place])
-
-    def network_rows(self, rows: np.ndarray) -> np.ndarray:
-        """Inputs of the network: exposures count nothing."""
-        if not (constant := self._constant_inputs()):
-            return rows
-        rows = rows.copy()
-        rows[:, list(constant)] = 0.0
-        return rows
-
-    def _constant_inputs(self) -> tuple[int, ...]:
-        place, units = self._exposure_place(), self.units_.x
-        if place is None:
-            return ()
-        scores = (i for i, s in enumerate(units.scores, len(units.scale)) if s.column == place)
-        return place, *scores
-
-    def _repeated(self, sample_weight: Any, rows: int) -> np.ndarray:
-        if self.cross_fit is not None:
-            raise ValueError(
-                "cross_fit needs sample_weight=None: rows that count twice are not like new rows"
-            )
-        return super()._repeated(sample_weight, rows)
-
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> "BDeepNoiseRegressor":
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Draw from the posterior of the network given X and y.
 
         Parameters
@@ -339,19 +267,34 @@ class BDeepNoiseRegressor(
         self
             The fitted estimator.
         """
-        x, z = self._learn_rows(X, y, sample_weight)
-        x, seed = self.network_rows(x), self._seed()
+        settings.standardize(self.standardize)
+        self.check_settings()
+        self.__dict__.pop("seed_", None)
+        if sample_weight is not None and self.cross_fit is not None:
+            raise ValueError(
+                "cross_fit needs sample_weight=None: rows that count twice are not like new rows"
+            )
+        self.encoder_, x, y = self._learn_table(X, y, sample_weight)
+        self.support_ = learnt(declared(self.support, self.point_mass), y)
+        scale, sites = self._scale(), self.encoder_.sites
+        z = scale.of(x, y)
+        self.units_, self.stretch_ = scale.units(x, z, sites), 1.0
+
+        seed = chains.fit_seed(self.random_state, self.checkpoint)
+        params = self.get_params(deep=False)
+        inputs, z = scale.inputs(self.units_.x.apply(x), self.units_.x), self.units_.y.apply(z)
         ties = not isinstance(z, Window) and tied(z)
-        params, sites = self.get_params(deep=False), self.encoder_.sites
         plan = settings.plan(params, seed, len(x), tied=ties, sites=sites)
         if self.combine == "stacked" and isinstance(z, Window) and z.lower.shape[1] > 1:
             raise ValueError(
                 "combine='stacked' needs y without missing values where there are several outcomes"
             )
-        self._make_folds(plan)
+        self.folds_ = Folds.drawn(x, y, scale, plan)
         self._warn_of_lattice(z)
-        self._take_rows(plan, x, np.nan_to_num(representative(z)), windows_of(plan, z))
-        self._run(plan)
+        self.rows_ = TrainingRows.given(plan, inputs, z)
+        self.chain_weights_ = np.full(plan.chains, 1 / plan.chains)
+        header = estimator_header(self, seed)
+        self._keep(chains.run(plan, params, self.rows_, self.folds_, header, self.predictive_of))
         self.seed_ = seed
         return self
 
@@ -366,41 +309,364 @@ class BDeepNoiseRegressor(
                 stacklevel=3,
             )
 
-    def _density(self, x: np.ndarray) -> PredictiveMixture:
-        variance = self._guard_variance(self.rows_.y.astype(float))
-        return guarded(self.posterior_density(x), self.guard, variance)
+    def _scale(self) -> NetworkScale:
+        place = exposure_place(self.exposure, self.encoder_)
+        return NetworkScale(self.support_, place, self.standardize)
 
-    def _guard_variance(self, y: np.ndarray) -> np.ndarray:
-        """Variances (Q,) of the guard, from numbers for standardised outcomes."""
-        if not self.support_.is_real and self.standardize:
-            return np.ones(1)
-        return y.var(axis=0)
-
-    def posterior_density(self, x: np.ndarray) -> PredictiveMixture:
-        """The posterior predictive alone, without a guard, in standardised units."""
-        plan, x = self.posterior_.plan, self.network_rows(x)
-        weights, key, laws = self.draw_weights(), self.prediction_key(), self._laws_of_gaps(x)
-        return predictive(
-            key, self.posterior_in_units().flat(), x, plan.h, self.paths, weights, laws
+    def predictive_of(self, posterior: Posterior) -> PosteriorPredictive:
+        """What predictions would be made from other draws; also of chains that still run."""
+        return PosteriorPredictive(
+            encoder=self.encoder_,
+            units=self.units_,
+            posterior=posterior,
+            chain_weights=self.chain_weights_,
+            rows=self.rows_,
+            scale=self._scale(),
+            paths=self.paths,
+            folds=self.folds_,
+            guard=self.guard,
+            stretch=self.stretch_,
         )
 
-    def _keep(self, posterior: Posterior) -> None:
-        super()._keep(posterior)
-        if self.combine == "stacked" and self.folds_ is not None:
-            self.chain_weights_ = self._stacked_by_fold()
-        elif self.combine == "stacked":
-            densities, y = self._training_densities(slice(None))
-            self.chain_weights_ = chain_weights(densities, y, len(self.chain_weights_))
+    def predict_above(self, X: Any, c: ArrayLike, level: float = 0.95) -> np.ndarray:
+        """Return P(y >= c | x) of each row, with a credible interval.
 
-    def draw_densities(self, X: Any) -> DrawDensities:
+        Parameters
+        ----------
+        X : table (N, P)
+        c : number, array (N,), or [[c_1, c_2, ...]]
+            One threshold for all rows, one per row, or several at once.
+        level : float
+            Posterior probability that the interval holds P(y >= c | x, Θ).
+
+        Returns
+        -------
+        array (N, 3)
+            Probability under :meth:`predict_density`, and lower and upper end of its interval;
+            (N, 3, Q) for several outcomes, (N, 3, M) for M thresholds.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from deepnoise import BDeepNoiseRegressor
+        >>> X = np.linspace(-1, 1, 40)[:, None]
+        >>> model = BDeepNoiseRegressor(hidden=(3,), chains=2, warmup=50, draws=20, random_state=0)
+        >>> p, low, high = model.fit(X, X[:, 0] ** 2).predict_above([[0.0]], 0.5)[0]
+        >>> bool(low <= p <= high)
+        True
+        """
+        rows, density = self.encoded_rows(X), self.predict_density(X)
+        return insight.above(self.predictive_, rows, density, c, level)
+
+    def centiles(self, X: Any, y: ArrayLike, level: float = 0.95) -> Centiles:
+        """Place observed outcomes among those expected at the same x: normative scores.
+
+        Parameters
+        ----------
+        X : table (N, P)
+        y : array (N,), or (N, Q) for several outcomes
+            Observed outcomes, finite.
+        level : float
+            Posterior probability that an interval holds the score of the true density.
+
+        Returns
+        -------
+        Centiles
+            ``centile``, P(Y <= y | x), and ``z``, the standard normal deviate with that centile;
+            each (N, 3): the score, and lower and upper end of its credible interval.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from deepnoise import BDeepNoiseRegressor
+        >>> X = np.linspace(-1, 1, 40)[:, None]
+        >>> model = BDeepNoiseRegressor(hidden=(3,), chains=2, warmup=50, draws=20, random_state=0)
+        >>> found = model.fit(X, X[:, 0] ** 2).centiles([[0.0], [0.0]], [-9.0, 9.0])
+        >>> found.z[:, 0].round() < 0
+        array([ True, False])
+        """
+        values = np.asarray(y, dtype=float)
+        if not np.isfinite(values).all():
+            raise ValueError("y must be finite")
+        if self.support_.discrete or self.support_.points:
+            raise ValueError("centiles need an outcome without point masses; use predict_above")
+        return centiles_of(self.predict_above(X, values, level))
+
+    def density_bands(
+        self,
+        X: Any,
+        grid: ArrayLike,
+        level: float = 0.9,
+        probabilities: ArrayLike = credible.PROBABILITIES,
+        widen: ArrayLike = 0.0,
+    ) -> credible.DensityBands:
+        """Return credible bands of the density, the cdf and the quantile function of each row.
+
+        Parameters
+        ----------
+        X : table (N, P)
+        grid : array (G,)
+            Values of y at which to evaluate density and cdf.
+        level : float
+            Posterior probability that a band holds the function at a point.
+        probabilities : array (K,)
+            Where to evaluate the quantile function; by default 0.05, 0.1, ..., 0.95.
+        widen : number or array (N,)
+            Standard deviation of normal noise to add to y, for smoother bands; see
+            ``deepnoise.prediction.density.derived.bandwidths``.
+
+        Returns
+        -------
+        DensityBands
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from deepnoise import BDeepNoiseRegressor
+        >>> X = np.linspace(-1, 1, 40)[:, None]
+        >>> model = BDeepNoiseRegressor(hidden=(3,), chains=2, warmup=50, draws=20, random_state=0)
+        >>> bands = model.fit(X, X[:, 0] ** 2).density_bands([[0.0], [1.0]], [0.0, 0.5, 1.0])
+        >>> bands.pdf.lower.shape
+        (2, 3)
+        """
+        densities = self.predictive_.draw_densities(self.encoded_rows(X))
+        return credible.bands(densities, grid, level, probabilities, widen, self.support_)
+
+    def influence(self, X: Any, level: float = 0.95) -> Influence:
+        """Measure how strongly, and which way, each column moves the mean and the spread of y.
+
+        Parameters
+        ----------
+        X : table (N, P)
+            Rows to average over, without missing values.
+        level : float
+            Posterior probability of the intervals, and probability that no column of pure noise
+            passes the noise floor.
+
+        Returns
+        -------
+        Influence
+            ``on_mean`` and ``on_sd`` tell which columns stand out from noise; ``levels`` tells
+            what each level of a category does.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from deepnoise import BDeepNoiseRegressor
+        >>> X = np.linspace(-1, 1, 40)[:, None]
+        >>> model = BDeepNoiseRegressor(hidden=(3,), chains=2, warmup=50, draws=20, random_state=0)
+        >>> model.fit(X, X[:, 0] ** 2).influence(X).columns
+        ('x0',)
+        """
         rows = self.encoded_rows(X)
-        found, offset = self.draw_densities_at(self.network_rows(rows)), self.exposure_offset(rows)
-        return found if offset is None else replace(found, shift=found.shift + offset[:, None])
+        return insight.influence(self.predictive_, rows, level)
 
-    def _training_densities(self, rows: Any) -> tuple[DrawDensities, Any]:
-        seen = taken(self.rows_.seen, rows)
-        y = jax.tree.map(self.units_.y.undo, seen)
-        return self.draw_densities_at(self.rows_.x[rows]), y
+    def decompose(self, X: Any) -> VarianceParts:
+        """Split the predictive variance of each row by its sources.
+
+        Parameters
+        ----------
+        X : table (N, P)
+
+        Returns
+        -------
+        VarianceParts
+            The epistemic part, which more data would reduce; the aleatoric part, which they would
+            not; the share of each noise in it; and the paper's bound for each layer.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from deepnoise import BDeepNoiseRegressor
+        >>> X = np.linspace(-1, 1, 40)[:, None]
+        >>> model = BDeepNoiseRegressor(hidden=(3,), chains=2, warmup=50, draws=20, random_state=0)
+        >>> parts = model.fit(X, X[:, 0] ** 2).decompose([[0.0], [1.0]])
+        >>> (parts.epistemic + parts.aleatoric).shape
+        (2,)
+        """
+        rows = self.encoded_rows(X)
+        return insight.decompose(self.predictive_, rows)
+
+    def decompose_entropy(self, X: Any) -> EntropyParts:
+        """Split the predictive entropy of each row into an aleatoric and an epistemic part.
+
+        The epistemic part is the mutual information of y and the parameters Θ.  It is computed
+        from at most 200 posterior draws, evenly spaced.
+
+        Parameters
+        ----------
+        X : table (N, P)
+
+        Returns
+        -------
+        EntropyParts
+        """
+        rows = self.encoded_rows(X)
+        return insight.decompose_entropy(self.predictive_, rows)
+
+    def held_out_density(self) -> Density:
+        """Return the density of each training row by chains that did not see it.
+
+        It needs a fit with ``cross_fit``.  Chains count equally in it, whatever ``combine`` is, and
+        :meth:`recalibrate` does not change it.
+
+        Returns
+        -------
+        PredictiveMixture or SupportedDensity
+            Of the training rows, in their order.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from deepnoise import BDeepNoiseRegressor
+        >>> X = np.linspace(-1, 1, 40)[:, None]
+        >>> model = BDeepNoiseRegressor(
+        ...     hidden=(3,), chains=2, cross_fit=2, warmup=50, draws=20, random_state=0
+        ... )
+        >>> len(model.fit(X, X[:, 0] ** 2).held_out_density())
+        40
+        """
+        return held_out.held_out_density(self.predictive_)
+
+    def held_out_report(self) -> dict[str, float]:
+        """Judge the predictive densities on the training rows, each by chains that did not see it.
+
+        It needs a fit with ``cross_fit``.  Each chain saw a share of 1 - 1/K of the rows, so a fit
+        of all of them would do slightly better.
+
+        Returns
+        -------
+        dict of str to float
+            As of :meth:`score_report`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from deepnoise import BDeepNoiseRegressor
+        >>> X = np.linspace(-1, 1, 40)[:, None]
+        >>> model = BDeepNoiseRegressor(
+        ...     hidden=(3,), chains=2, cross_fit=2, warmup=50, draws=20, random_state=0
+        ... )
+        >>> list(model.fit(X, X[:, 0] ** 2).held_out_report())[:3]
+        ['rmse', 'nll', 'crps']
+        """
+        folds = held_out.folds_of(self.predictive_, "held_out_report")
+        return self._scores(self.held_out_density(), folds.y)
+
+    def recalibrate(self, X: Any = None, y: ArrayLike | None = None) -> Self:
+        """Stretch all predictive densities about their means by one factor.
+
+        The factor, ``stretch_``, is the one with the least negative log likelihood on these rows.
+        Credible bands, decompositions and diagnostics do not change.  :meth:`fit` resets it to 1.
+
+        Parameters
+        ----------
+        X : table (N, P), optional
+            Rows that were not used to fit.  After a fit with ``cross_fit`` none are needed: then
+            each training row is predicted by chains that did not see it.
+        y : array (N,) or (N, Q), optional
+            Their outcomes.
+
+        Returns
+        -------
+        self
+        """
+        if X is not None and y is not None:
+            return super().recalibrate(X, y)
+        if X is not None or y is not None:
+            raise ValueError("recalibrate needs both X and y, or, after a cross_fit, neither")
+        folds = held_out.folds_of(self.predictive_, "recalibrate without X and y")
+        self._stretch_by(self.held_out_density(), folds.y)
+        return self
+
+    def predict_conformal(
+        self, X: Any, coverage: float = 0.9, groups: Groups = None, guaranteed: bool = True
+    ) -> np.ndarray:
+        """Return prediction intervals that hold what they promise, however wrong the model is.
+
+        They are CV+ intervals of a fit with ``cross_fit``: the model's own intervals, made wider or
+        narrower by how far the training rows lay outside those of chains that did not see them.
+        If new rows are exchangeable with the training rows, the interval of a new row holds its
+        outcome with probability ``coverage`` or more.  That is an average over training sets and
+        new rows, of all kinds together: with ``groups``, of each group by itself.
+
+        Parameters
+        ----------
+        X : table (N, P)
+            Rows without missing values.
+        coverage : float
+            Probability of the interval.
+        groups : str, int, or pair of arrays, optional
+            A column of X, by name or number, each of whose values is a group; or the groups of the
+            training rows and those of the rows of X.
+        guaranteed : bool
+            False gives shorter intervals, which cover about ``coverage`` in practice; what is
+            certain of them is 2 coverage - 1.
+
+        Returns
+        -------
+        array (N, 2), or (N, 2, Q) for several outcomes
+            Lower and upper end; infinite, with a ``ConformalWarning``, where a group is too small.
+            Several outcomes have an interval each, with its own guarantee.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from deepnoise import BDeepNoiseRegressor
+        >>> X = np.linspace(-1, 1, 60)[:, None]
+        >>> model = BDeepNoiseRegressor(
+        ...     hidden=(3,), chains=2, cross_fit=2, warmup=50, draws=20, random_state=0
+        ... )
+        >>> model.fit(X, X[:, 0] ** 2).predict_conformal([[0.5]], 0.9).shape
+        (1, 2)
+        """
+        x = self._features(X)
+        return held_out.conformal_intervals(self.predictive_, x, coverage, groups, guaranteed)
+
+    def adapt(self, X: Any, y: Any, sweeps: int = 200) -> Self:
+        """Return a copy of this model for a site that came later, from some of its rows.
+
+        For each posterior draw, the weights of the new site are drawn given these rows; all other
+        parameters stay as they are.  That is a cut posterior: what the rows say of anything but
+        their site is not used, as it would be by a new fit.  The copy predicts the sites of the
+        fit and this one.  This model does not change.
+
+        Parameters
+        ----------
+        X : table (N, P)
+            Rows without missing values, all of one site that was not there when fitting.
+        y : array (N,) or (N, Q)
+            Their outcomes, exact.
+        sweeps : int
+            Sweeps over these rows for each draw.
+
+        Returns
+        -------
+        estimator
+            Of the same class, fitted; it cannot be resumed or adapted again.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pandas as pd
+        >>> from deepnoise import BDeepNoiseRegressor
+        >>> X = pd.DataFrame({"age": np.linspace(-1, 1, 60), "site": ["a", "b", "c"] * 20})
+        >>> y = X["age"] + X["site"].map({"a": 0.0, "b": 1.0, "c": 2.0})
+        >>> model = BDeepNoiseRegressor(
+        ...     hidden=(3,), chains=2, warmup=50, draws=20, sites="site", random_state=0
+        ... )
+        >>> rows = pd.DataFrame({"age": [0.0, 0.5], "site": ["d", "d"]})
+        >>> model.fit(X, y).adapt(rows, [0.5, 1.0]).encoder_.columns[1].levels
+        ('a', 'b', 'c', 'd')
+        """
+        check_is_fitted(self)
+        sweeps = settings.count("sweeps", sweeps, 1)
+        site_places(self.encoder_)
+        rows, outcomes = self.encoded_rows(X), self.check_outcomes(y)
+        found = adapted(self.predictive_, X, rows, outcomes, sweeps)
+        made = copy.copy(self)
+        made.encoder_, made.posterior_, made.checkpoint = found.encoder, found.posterior, None
+        return made
 
     def _lattice_step(self) -> float | None:
         if not isinstance(self.rows_.seen, Window):
@@ -418,8 +684,3 @@ class BDeepNoiseRegressor(
     def restore(self, header: dict[str, Any]) -> None:
         super().restore(header)
         self.support_ = Support.from_dict(header["support"]) if "support" in header else REAL
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags

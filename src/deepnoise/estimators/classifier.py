@@ -1,39 +1,31 @@
 """``BDeepNoiseClassifier``: class probabilities from latent utilities with noise in every layer."""
 
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import jax
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from ..inference.posterior import LINKS
+from ..inference.posterior import LINKS, Posterior
 from ..model.outcome import Choice, Levels, LogitChoice, LogitLevels
-from ..prediction.classes import (
-    ClassUncertainty,
-    class_functionals,
-    class_probabilities,
-    log_seen,
-    uncertainty,
-)
-from ..prediction.credible import Band, band, check_level, joined
-from ..prediction.per_draw import DrawDensities
-from . import settings
+from ..prediction.classes import ClassUncertainty, log_seen
+from ..prediction.credible import Band
+from . import chains, settings
 from .base import replicated
-from .chains import PosteriorChains
-from .convergence import ChainInsights
-from .table import TableInputs
+from .class_predictive import ClassPredictive
+from .files import estimator_header
+from .folds import TrainingRows
+from .sampled import SampledEstimator
+from .scale import NetworkScale
 from .units import Inputs, Standardizer, Units
 
 
-class BDeepNoiseClassifier(
-    PosteriorChains, ChainInsights, TableInputs, ClassifierMixin, BaseEstimator
-):
+class BDeepNoiseClassifier(ClassifierMixin, SampledEstimator[ClassPredictive]):
     """Predict class probabilities by a Bayesian neural network with noise in every layer.
 
     Two classes, and ordered classes, are intervals of one latent utility.  Of several classes
@@ -91,6 +83,8 @@ class BDeepNoiseClassifier(
         Posterior draws of the parameters.
     diagnostics_ : Diagnostics
         R-hat and effective sample sizes of class probabilities, computed when first asked for.
+    predictive_ : ClassPredictive
+        What predictions are made from, for whoever needs more than the methods below.
 
     Examples
     --------
@@ -144,9 +138,7 @@ class BDeepNoiseClassifier(
         self.progress = progress
         self.random_state = random_state
 
-    def fit(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> "BDeepNoiseClassifier":
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the probabilities of the classes given X.
 
         Parameters
@@ -167,9 +159,9 @@ class BDeepNoiseClassifier(
         standardize = settings.standardize(self.standardize)
         self.__dict__.pop("seed_", None)
         X = self._checked(X) if y is not None else self._checked(X, y)
-        seen = column_or_1d(y, warn=True)
-        self.classes_ = self._learn_classes(seen)
-        labels = self._places(seen)
+        named = column_or_1d(y, warn=True)
+        self.classes_ = self._learn_classes(named)
+        labels = self._places(named)
         check_consistent_length(X, labels)
         self.encoder_, x = self._learn_inputs(X)
         if sample_weight is not None:
@@ -178,19 +170,19 @@ class BDeepNoiseClassifier(
         ordered = len(self.classes_) == 2 or self.ordered is not False
         outcomes = 1 if ordered else len(self.classes_)
         self.units_ = Units(Inputs.learn(x, standardize), Standardizer.identity(outcomes))
-        found = self._checkpoint_seed()
-        seed = settings.draw_seed(self.random_state) if found is None else found
+        seed = chains.fit_seed(self.random_state, self.checkpoint)
         outcome = "ordered" if ordered else "choice"
         settings.one_of("link", self.link, LINKS)
         plan = settings.plan(params, seed, len(x), outcome, len(self.classes_), self.link)
-        kept = self._seen_as(labels[:, None] if ordered else labels)
-        self._take_rows(plan, self.units_.x.apply(x), _values(labels, outcomes), kept)
-        self._run(plan)
+
+        seen = self._seen_as(labels[:, None] if ordered else labels)
+        inputs, numbers = self.units_.x.apply(x), _values(labels, outcomes)
+        self.rows_ = TrainingRows.given(plan, inputs, numbers, seen)
+        self.chain_weights_ = np.full(plan.chains, 1 / plan.chains)
+        header = estimator_header(self, seed)
+        self._keep(chains.run(plan, params, self.rows_, None, header, self.predictive_of))
         self.seed_ = seed
         return self
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "seed_")
 
     def _learn_classes(self, y: np.ndarray) -> np.ndarray:
         assert_all_finite(y, input_name="y")
@@ -219,9 +211,8 @@ class BDeepNoiseClassifier(
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each class, in the order of ``classes_``; (N, C)."""
-        densities = self.draw_densities_at(self.encoded_rows(X))
-        found = [densities.average(p) for _, p in self._probabilities(densities)]
-        return np.clip(np.concatenate(found), 0.0, 1.0)
+        rows = self.encoded_rows(X)
+        return self.predictive_.probabilities(rows)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the most probable class of each row; (N,)."""
@@ -242,15 +233,13 @@ class BDeepNoiseClassifier(
         Band
             Mean over the draws, lower and upper end; (N, C) each.
         """
-        check_level(level)
-        densities = self.draw_densities_at(self.encoded_rows(X))
-        parts = [band(densities, p, level) for _, p in self._probabilities(densities)]
-        return joined(parts, outcomes=2)
+        rows = self.encoded_rows(X)
+        return self.predictive_.bands(rows, level)
 
     def uncertainty(self, X: Any) -> ClassUncertainty:
         """Split the entropy of the predicted class into noise and what more data could tell."""
-        densities = self.draw_densities_at(self.encoded_rows(X))
-        return uncertainty(densities, (p for _, p in self._probabilities(densities)))
+        rows = self.encoded_rows(X)
+        return self.predictive_.uncertainty(rows)
 
     def score_report(self, X: Any, y: ArrayLike) -> dict[str, float]:
         """Judge the probabilities: accuracy, nll (the log loss) and Brier score.
@@ -274,56 +263,31 @@ class BDeepNoiseClassifier(
             raise ValueError(f"y holds {unknown[0]!r}, a class that was not there when fitting")
         return np.array([place[value] for value in labels])
 
-    def _functionals(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        densities = self.draw_densities_at(self.rows_.x[rows])
-        found = np.concatenate([p for _, p in self._probabilities(densities)])
-        names, chains = [str(name) for name in self.classes_], len(self.chain_weights_)
-        return class_functionals(found, self._labels()[rows], names, chains, rows.tolist())
-
-    def _log_likelihood(self) -> np.ndarray:
-        labels, densities = self._labels(), self.draw_densities_at(self.rows_.x)
-        blocks = self._probabilities(densities)
-        found = np.concatenate([log_seen(p, labels[rows]) for rows, p in blocks])
-        return found.T.reshape(len(self.chain_weights_), -1, len(labels))
-
-    def _observed(self) -> np.ndarray:
-        return self.classes_[self._labels()].astype(str)
-
-    def _named(self) -> dict[str, Sequence[str]]:
-        choices = self.posterior_.plan.outcome == "choice"
-        names = {"outcomes": [str(name) for name in self.classes_]} if choices else {}
-        return super()._named() | names
-
-    def _beside(self) -> Mapping[str, np.ndarray]:
-        cuts = self.posterior_.run.beside.cuts
-        return {} if cuts is None else {"cuts": cuts}
-
-    def _labels(self) -> np.ndarray:
-        """Classes of the training rows as numbers; (N,)."""
-        return np.ravel(jax.tree.leaves(self.rows_.seen)[0])
-
-    def _cuts(self) -> np.ndarray | None:
-        cuts = self.posterior_.run.beside.cuts
-        return None if cuts is None else np.asarray(cuts, float).reshape(-1, cuts.shape[-1])
-
-    def _probabilities(self, densities: DrawDensities) -> Iterator[tuple[slice, np.ndarray]]:
-        """P(class | x, Θ) for blocks of rows, (B, M, C)."""
-        return class_probabilities(densities, self._cuts(), self.link)
+    def predictive_of(self, posterior: Posterior) -> ClassPredictive:
+        """What predictions would be made from other draws; also of chains that still run."""
+        return ClassPredictive(
+            encoder=self.encoder_,
+            units=self.units_,
+            posterior=posterior,
+            chain_weights=self.chain_weights_,
+            rows=self.rows_,
+            scale=NetworkScale(),
+            paths=self.paths,
+            classes=self.classes_,
+            link=self.link,
+        )
 
     def header(self) -> dict[str, Any]:
-        return {"classes": self.classes_.tolist(), "classes_dtype": self.classes_.dtype.str}
+        kept = {"classes": self.classes_.tolist(), "classes_dtype": self.classes_.dtype.str}
+        return super().header() | kept
 
     def restore(self, header: dict[str, Any]) -> None:
+        super().restore(header)
         kind = header["classes_dtype"]
         if np.dtype(kind).kind == "O":
             kind = object
         self.classes_ = np.array(header["classes"], dtype=kind)
         self.rows_ = replace(self.rows_, seen=self._seen_as(jax.tree.leaves(self.rows_.seen)[0]))
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
 
 
 def _values(labels: np.ndarray, outcomes: int) -> np.ndarray:

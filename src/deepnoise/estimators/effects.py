@@ -84,7 +84,7 @@ def effects(model: Any, X: Any, level: float = 0.9) -> tuple[Effect, ...]:
     ['x0']
     """
     check_level(level)
-    encoded = model.encoder_.encode(X, "nan")
+    encoded, fitted = model.encoder_.encode(X, "nan"), model.predictive_
     found, j = [], 0
     for column in model.encoder_.columns:
         width = len(column.encoded_names)
@@ -92,7 +92,7 @@ def effects(model: Any, X: Any, level: float = 0.9) -> tuple[Effect, ...]:
         moved = np.repeat(encoded[None], len(values), axis=0)
         moved[:, :, j : j + width] = settings[:, None]
         x = model.units_.x.apply(moved.reshape(-1, encoded.shape[1]))
-        densities = thinned(model.draw_densities_at(model.network_rows(x)), DRAWS)
+        densities = thinned(fitted.draw_densities_at(fitted.network_rows(x)), DRAWS)
         densities.refuse_gaps("an effect")
         found.append(Effect(column.name, values, _curve(densities, model.paths, len(X), level)))
         j += width

@@ -32,6 +32,7 @@ from ..inference.sharding import ALONE, Crew
 from ..inference.storage import EMPTY, Stored
 from ..model.activation import PiecewiseLinear, piecewise_linear
 from .encode import TableEncoder
+from .folds import Folds, TrainingRows, given_rows, row_arrays
 from .units import Units
 
 # Classes that can be loaded, and where they live: one with a posterior, the others with weights.
@@ -63,7 +64,8 @@ def save(estimator: Any, path: Path | str) -> None:
     """
     check_is_fitted(estimator)
     header = estimator_header(estimator, estimator.seed_)
-    storage.write(path, estimator.posterior_, header, {"rows": estimator.stored_rows()})
+    rows = row_arrays(estimator.rows_, estimator.folds_)
+    storage.write(path, estimator.posterior_, header, {"rows": rows})
 
 
 def save_arrays(estimator: Any, path: Path | str) -> None:
@@ -117,11 +119,17 @@ def load(path: Path | str, lazy: bool = False) -> Any:
 
 
 def _restored(stored: Stored) -> Any:
-    header, posterior = stored.header, stored.posterior
+    header, rows = stored.header, stored.extra["rows"]
     made = _made(header, ESTIMATORS)
-    made.restore_chains(header, posterior, stored.extra["rows"])
+    made.posterior_, made.rows_ = stored.posterior, TrainingRows.of(rows)
+    made.chain_weights_ = np.array(header["chain_weights"], dtype=float)
+    made.restore(header)
+    plan = stored.posterior.plan
+    if plan.folds:
+        scale = made.predictive_of(stored.posterior).scale
+        made.folds_ = Folds.drawn(*given_rows(rows), scale, plan)
     _check(made)
-    made.seed_ = posterior.plan.seed
+    made.seed_ = plan.seed
     return made
 
 

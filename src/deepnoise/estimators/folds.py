@@ -4,7 +4,7 @@ A chain that leaves a fold out gets the other rows only, in units that are learn
 nothing that it does depends on the rows of its fold.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -15,6 +15,8 @@ from ..inference.posterior import FOLDS, Plan
 from ..model.network import Theta
 from ..model.outcome import Choice, Levels, Window
 from .outcomes import representative, taken
+from .scale import NetworkScale
+from .settings import check_float32
 from .units import Units
 
 LEAST_KEPT = 2
@@ -22,7 +24,7 @@ LEAST_KEPT = 2
 
 @dataclass(frozen=True, eq=False)
 class Folds:
-    """Encoded rows x (N, P), outcomes y as given, and z, what the network is of.
+    """Encoded rows x (N, P), outcomes y as given, and z, what the network is of, by ``scale``.
 
     ``of`` (N,) are the folds of the rows, ``units`` those of each fold's chains.
     """
@@ -30,17 +32,15 @@ class Folds:
     x: np.ndarray
     y: Any
     z: Any
+    scale: NetworkScale
     of: np.ndarray
     units: tuple[Units, ...]
 
     @classmethod
-    def drawn(
-        cls, x: np.ndarray, y: Any, z: Any, plan: Plan, learn: Callable[[np.ndarray, Any], Units]
-    ) -> "Folds":
-        """Rows shuffled by the plan's seed and dealt to its folds, whose sizes differ by one.
-
-        ``learn`` makes units of rows x and their z.
-        """
+    def drawn(cls, x: np.ndarray, y: Any, scale: NetworkScale, plan: Plan) -> "Folds | None":
+        """Rows shuffled by the plan's seed and dealt to its folds, whose sizes differ by one."""
+        if not plan.folds:
+            return None
         if np.isnan(x).any():
             raise ValueError("cross_fit needs X without missing values; fill them or drop the rows")
         if len(x) < plan.folds + LEAST_KEPT:
@@ -51,7 +51,9 @@ class Folds:
         of = np.empty(len(x), int)
         of[order] = np.arange(len(x)) % plan.folds
         kept = (np.flatnonzero(of != fold) for fold in range(plan.folds))
-        return cls(x, y, z, of, tuple(learn(x[rows], taken(z, rows)) for rows in kept))
+        z = scale.of(x, y)
+        units = tuple(scale.units(x[rows], taken(z, rows)) for rows in kept)
+        return cls(x, y, z, scale, of, units)
 
     @property
     def count(self) -> int:
@@ -72,18 +74,20 @@ class Folds:
         """Numbers of the rows that the chains of a fold do not see."""
         return np.flatnonzero(self.of == fold)
 
+    def inputs(self, fold: int, x: np.ndarray) -> np.ndarray:
+        """Inputs of the network for encoded rows, in the units of a fold's chains."""
+        units = self.units[fold].x
+        return self.scale.inputs(units.apply(x), units)
+
     def outcomes(self, fold: int) -> np.ndarray:
         """Numbers (n, Q) for the outcomes that a fold's chains see, in their units."""
         z = self.units[fold].y.apply(taken(self.z, self.kept(fold)))
         return np.nan_to_num(representative(z))
 
-    def given(
-        self, plan: Plan, inputs: Callable[[np.ndarray], np.ndarray]
-    ) -> tuple[np.ndarray, Any, np.ndarray]:
+    def given(self, plan: Plan) -> tuple[np.ndarray, Any, np.ndarray]:
         """x (chain, n, P), what was seen of z (chain, n, Q) and which rows count (chain, n).
 
-        n is the number of rows of the fullest chain.  ``inputs`` makes standardised rows those of
-        the network.
+        n is the number of rows of the fullest chain.
         """
         most = int(max(len(self.kept(fold)) for fold in range(self.count)))
 
@@ -93,27 +97,28 @@ class Folds:
 
         def one(fold: int) -> tuple:
             kept, units = self.kept(fold), self.units[fold]
-            x, z = inputs(units.x.apply(self.x[kept])), units.y.apply(taken(self.z, kept))
+            x, z = self.inputs(fold, self.x[kept]), units.y.apply(taken(self.z, kept))
             return jax.tree.map(filled, (x, z, np.ones(len(kept))))
 
         folds = [one(fold) for fold in range(self.count)]
         chains = [folds[chain % self.count] for chain in range(plan.chains)]
         return jax.tree.map(lambda *parts: np.stack(parts), *chains)
 
-    def common(self, draws: Theta, units: Units, constant: tuple[int, ...] = ()) -> Theta:
+    def common(self, draws: Theta, units: Units) -> Theta:
         """Draws (chain, draw, ...) of all chains in the same units: the same laws of z given x.
 
-        Inputs that are ``constant`` zeros in all units stay so.
+        Inputs that are constant zeros in all units stay so.
         """
-        chains = [self._of_chain(c, draws, units, constant) for c in range(len(draws.beta[0]))]
+        chains = [self._of_chain(c, draws, units) for c in range(len(draws.beta[0]))]
         return jax.tree.map(lambda *parts: np.stack(parts), *chains)
 
-    def _of_chain(self, chain: int, draws: Theta, units: Units, constant) -> Theta:
+    def _of_chain(self, chain: int, draws: Theta, units: Units) -> Theta:
+        constant = list(self.scale.constant_inputs(units.x))
         own = self.units[chain % self.count]
         theta = jax.tree.map(lambda a: np.asarray(a[chain], float), draws)
         beta, gamma, tau2 = list(theta.beta), list(theta.gamma), list(theta.tau2)
         ratio, shift = _between(units.x, own.x)
-        ratio[list(constant)], shift[list(constant)] = 1.0, 0.0
+        ratio[constant], shift[constant] = 1.0, 0.0
         gamma[0] = gamma[0] + beta[0] @ shift
         beta[0] = beta[0] * ratio
         ratio, shift = _between(own.y, units.y)
@@ -148,6 +153,17 @@ class TrainingRows:
     y: np.ndarray
     seen: Any
 
+    @classmethod
+    def given(cls, plan: Plan, x: np.ndarray, y: Any, seen: Any = None) -> "TrainingRows":
+        """Rows in the precision of a plan; ``seen`` is y by default, numbers or windows."""
+        numbers = np.nan_to_num(representative(y))
+        if plan.dtype == "float32":
+            check_float32(x, numbers, "use standardize=True or dtype='float64'")
+        numbers = numbers.astype(plan.dtype)
+        if isinstance(y, Window):
+            seen = Window(y.lower.astype(plan.dtype), y.upper.astype(plan.dtype))
+        return cls(x.astype(plan.dtype), numbers, numbers if seen is None else seen)
+
     def __len__(self) -> int:
         return len(self.x)
 
@@ -166,3 +182,8 @@ class TrainingRows:
             if set(names) <= set(arrays):
                 return cls(arrays["x"], arrays["y"], kind(*(arrays[name] for name in names)))
         return cls(arrays["x"], arrays["y"], arrays["y"])
+
+
+def row_arrays(rows: TrainingRows, folds: Folds | None) -> dict[str, np.ndarray]:
+    """What a model folder keeps of the rows of a fit."""
+    return rows.arrays() | ({} if folds is None else folds.arrays())

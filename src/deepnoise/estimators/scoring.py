@@ -181,7 +181,7 @@ def rivals_of(model: Any, X: Any, outcomes: np.ndarray | Window) -> Rivals:
     x = _features(model, rows)
     known, seen = training_rows(model) if keeps_rows(model) else (x, outcomes)
     pair = one_density(seen, len(x)), straight_line(known, seen, x)
-    no_input, line = (model.as_outcomes(density, rows) for density in pair)
+    no_input, line = (model.predictive_.as_outcomes(density, rows) for density in pair)
     return Rivals(no_input, line, seen)
 
 

@@ -146,9 +146,9 @@ def most_sweeps(value: Any, rows: int, close: bool = False) -> int:
     return 2 * most if close else most
 
 
-def fixed_length(estimator: Any) -> bool:
+def fixed_length(params: Mapping[str, Any]) -> bool:
     """Whether the user said how long the chains shall be, or they must not ask held-out rows."""
-    return any(getattr(estimator, name, None) is not None for name in (*FIXED, "cross_fit"))
+    return any(params.get(name) is not None for name in (*FIXED, "cross_fit"))
 
 
 # What chains that leave a fold out cannot have, and why.

@@ -92,7 +92,8 @@ class BDeepNoiseSurvival(BDeepNoiseRegressor):
         Band
             Mean over the draws, lower and upper end; (N, T) each.
         """
-        return above_each(self.draw_densities(X), _log_times(times), level)
+        densities = self.predictive_.draw_densities(self.encoded_rows(X))
+        return above_each(densities, _log_times(times), level)
 
     def centiles(self, X: Any, y: Any, level: float = 0.95) -> Centiles:
         """Place observed times among those expected at the same x.

@@ -3,13 +3,14 @@
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from .encode import TableEncoder, is_frame
 from .units import Units
 
 
-class TableInputs:
+class TableInputs(BaseEstimator):
     """What every estimator does with X.  ``_missing`` is "nan" where it has a use for gaps."""
 
     encoder_: TableEncoder
@@ -21,6 +22,15 @@ class TableInputs:
     def accepts_missing_(self) -> bool:
         """Whether rows may hold NaN."""
         return self._missing == "nan"
+
+    def __sklearn_is_fitted__(self) -> bool:
+        # The seed is set last: a fit that failed leaves no half-fitted estimator.
+        return hasattr(self, "seed_")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.accepts_missing_
+        return tags
 
     def header(self) -> dict[str, Any]:
         """What a model folder must say of this kind of estimator beyond the usual."""
@@ -54,7 +64,7 @@ class TableInputs:
         )
 
     def encoded_rows(self, X: Any) -> np.ndarray:
-        """Standardised rows of a table at prediction."""
+        """Standardised rows of a table, for the methods of ``predictive_``."""
         features = self._features(X)
         return self.units_.x.apply(features)
 

@@ -3,6 +3,7 @@
 A thinned posterior, one compiled program, two rows.
 """
 
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -120,36 +121,33 @@ class Engine:
                     "paths of each, to answer at once; deepnoise predict uses all of them."
                 )
             # What does not depend on the row is computed once.
-            densities = replace(self.model.draw_densities(X[:1]), paths=PATHS)
-            densities = replace(densities, inputs=self.model.input_laws())
+            fitted = self.model.predictive_
+            densities = fitted.draw_densities(self.model.encoded_rows(X[:1]))
+            densities = replace(densities, paths=PATHS)
             self.sds = np.sqrt(densities.covs()[:, 0, 0])
             with jax.enable_x64(True):
-                self.densities = replace(densities, draws=as_float64(densities.draws))
+                exact, laws = as_float64(densities.draws), as_float64(fitted.input_laws)
+                self.densities = replace(densities, draws=exact, inputs=laws)
         self.outcome = outcome_of(self.model, X)
 
     def answer(self, encoded: np.ndarray, c: float) -> Answer:
         """``encoded`` has one row a scenario, as of the model's encoder."""
-        x = self.model.units_.x.apply(encoded)
+        x, fitted = self.model.units_.x.apply(encoded), self.model.predictive_
         if not hasattr(self.model, "posterior_"):
-            return plain_answer(self.model.network_density(x), self.outcome, c)
-        rows, offset = self.model.network_rows(x), self.model.exposure_offset(x)
-        densities = replace(self.densities, x=rows)
-        if offset is not None:
-            densities = replace(
-                densities, shift=np.array(self.model.units_.y.mean) + offset[:, None]
-            )
+            return plain_answer(fitted.density(x), self.outcome, c)
+        densities = replace(self.densities, x=fitted.network_rows(x))
+        if (offset := fitted.exposure_offset(x)) is not None:
+            shift = np.array(self.model.units_.y.mean) + offset[:, None]
+            densities = replace(densities, shift=shift)
         return draw_answer(densities, self.sds, self.outcome, c)
 
 
 def thinned(model: Any) -> tuple[Any, int, int]:
     """The model with at most DRAWS draws in all, in memory; draws kept, and draws there were."""
-    run = model.posterior_.run
-    step = max(-(-run.n_draws * len(model.chain_weights_) // DRAWS), 1)
-    draws, beside = jax.tree.map(lambda a: np.asarray(a[:, ::step], float), (run.draws, run.beside))
-    kept = draws.gamma[0].shape[1]
-    few = replace(model.posterior_, run=replace(run, draws=draws, beside=beside))
-    chains = len(model.chain_weights_)
-    return model.with_posterior(few), kept * chains, run.n_draws * chains
+    few, chains = copy(model), len(model.chain_weights_)
+    total = chains * model.posterior_.run.n_draws
+    few.posterior_ = model.posterior_.only(slice(None, None, max(-(-total // DRAWS), 1)))
+    return few, few.predictive_.draw_weights().size, total
 
 
 def draw_answer(densities: DrawDensities, sds: np.ndarray, outcome: Outcome, c: float) -> Answer:

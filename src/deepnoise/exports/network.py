@@ -86,9 +86,10 @@ class Network:
 def network_of(model: Any) -> Network:
     """The network of a fitted regressor or survival model; an error for what has none."""
     check_exportable(model)
-    draws = jax.tree.map(lambda a: np.asarray(a, float), model.posterior_in_units().flat())
+    fitted = model.predictive_
+    draws = jax.tree.map(lambda a: np.asarray(a, float), fitted.posterior_in_units.flat())
     paths = model.paths if draws.L else 1
-    key, variance = model.prediction_key(), float(model.rows_.y.astype(float).var(axis=0)[0])
+    key, variance = fitted.prediction_key(), float(model.rows_.y.astype(float).var(axis=0)[0])
     with numerics():
         covs = np.asarray(jax.vmap(last_covariance)(draws))
     before, after = _noisy(key, draws, paths)
@@ -98,7 +99,7 @@ def network_of(model: Any) -> Network:
         weights=tuple(beta.swapaxes(1, 2)[:, None] for beta in draws.beta),
         before=before,
         after=after,
-        shares=np.repeat(model.draw_weights() / paths, paths),
+        shares=np.repeat(fitted.draw_weights() / paths, paths),
         sds=np.repeat(np.sqrt(covs[:, 0, 0]), paths),
         guard=(float(model.guard), variance**0.5) if model.guard and variance > 0 else None,
         stretch=float(model.stretch_),
@@ -128,7 +129,7 @@ def check_exportable(model: Any) -> None:
         raise ValueError("model has no draws yet: resume it first")
     size = _bytes(
         model.posterior_.plan.widths(model.rows_.x, model.rows_.y),
-        len(model.draw_weights()),
+        len(model.chain_weights_) * run.n_draws,
         model.paths,
     )
     if size > MOST_BYTES:
@@ -317,7 +318,7 @@ def check_agreement(model: Any, network: Network) -> None:
     standard = np.concatenate([np.zeros((1, network.features)), whole])
     x = standard * np.array(units.scale) + np.array(units.mean)
     rows = units.apply(x)
-    expected = model.as_outcomes(model.network_density(rows), rows).components()
+    expected = model.predictive_.density(rows).components()
     found = mixture(network, x, np)
     sds = np.sqrt(expected.covs[..., 0, 0])
     apart = max(

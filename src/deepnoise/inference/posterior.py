@@ -151,6 +151,12 @@ class Posterior:
             state = tuned_again(self.run.state, t, burn)
         return replace(self, plan=plan, run=Run(state, t, layout=self.run.layout))
 
+    def only(self, chosen: Any) -> "Posterior":
+        """The same chains with some of their draws, and of what was drawn beside them."""
+        kept = self.run.draws, self.run.beside
+        draws, beside = jax.tree.map(lambda a: a[:, chosen], kept)
+        return replace(self, run=replace(self.run, draws=draws, beside=beside))
+
     def flat(self) -> Theta:
         """Draws of all chains on one axis."""
         return jax.tree.map(lambda a: a.reshape(-1, *a.shape[2:]), self.draws)

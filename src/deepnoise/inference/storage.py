@@ -267,7 +267,7 @@ def _state(folder: Path, contents: _Contents, tree: Any) -> Any:
 
 def _older_state(folder: Path, entry: Entry, tree: InterweavedState, contents: _Contents) -> Any:
     """Versions 1 and 2 hold mean squared scores; 1 does not say when the move was tuned."""
-    expected = layout(tree)
+    expected = dict(layout(tree))
     expected["tuning.score2"] = expected.pop("tuning.log_score2")
     window = expected.pop("tuning.window") if contents.version == 1 else None
     found = dict(map_arrays(folder, entry, expected))

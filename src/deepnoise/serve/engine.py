@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
+from ..estimators import insight
 from ..prediction.density.support import Support
 from ..prediction.density.supported import Density, SupportedDensity, grid_between
 from .request import InvalidError, Question, RequestError, encode
@@ -56,7 +57,7 @@ class Engine:
         x, warnings = encode(self.model.encoder_, self.model.accepts_missing_, names, rows)
         if getattr(self.model, "exposure", None) is not None:
             try:
-                self.model.exposure_offset(self.view.encoded_rows(x))
+                self.view.exposure_offset(self.model.units_.x.apply(x))
             except ValueError as error:
                 raise InvalidError(str(error)) from None
         return x, warnings
@@ -68,41 +69,47 @@ class Engine:
         """
         if self.kind == "classes":
             return self._classes(x, question)
-        density = self._density(x)
+        rows = self.model.units_.x.apply(x)
+        found = self.view.density(rows).stored()
+        density = self._in_unit(found)
         if len(self.outcomes) == 1:
-            found = _of_one(density, question, 0)
+            answers = _of_one(density, question, 0)
             if question.interval is not None and question.above[0]:
-                found |= self._interval(x, question.above[0], question.interval)
-            return found
+                answers |= self._interval(rows, found, question.above[0], question.interval)
+            return answers
         return {
             f"{q}.{name}": values
             for q in range(len(self.outcomes))
             for name, values in _of_one(density.marginal(q), question, q).items()
         }
 
-    def _density(self, x: np.ndarray) -> Density:
-        density = self.view.predict_density(x).stored()
+    def _in_unit(self, density: Any) -> Density:
+        """The density of times, of that of log times."""
         return SupportedDensity(density, TIMES) if self.kind == "times" else density
 
-    def _interval(self, x: np.ndarray, above: tuple[float, ...], level: float) -> Arrays:
+    def _interval(
+        self, rows: np.ndarray, density: Density, above: tuple[float, ...], level: float
+    ) -> Arrays:
         if not hasattr(self.model, "predict_above"):
             raise InvalidError(
                 "interval: this model has no posterior draws, so no credible intervals"
             )
         there = np.log(above) if self.kind == "times" else np.asarray(above)
-        found = self.view.predict_above(x, there[None], level)
+        found = insight.above(self.view, rows, density, there[None], level)
         return {"above_low": found[:, 1], "above_high": found[:, 2]}
 
     def _classes(self, x: np.ndarray, question: Question) -> Arrays:
-        found = {"probability": self.view.predict_proba(x)}
+        rows = self.model.units_.x.apply(x)
+        found = {"probability": self.view.probabilities(rows)}
         if question.interval is not None:
-            band = self.view.probability_bands(x, question.interval)
+            band = self.view.bands(rows, question.interval)
             found |= {"probability_low": band.lower, "probability_high": band.upper}
         return found
 
     def gridded(self, ends: Arrays, question: Question, x: np.ndarray) -> Question:
         """The question with values in place of ``points``, from the answer at the levels ENDS."""
-        density, prefixes = self._density(x[:1]), [""]
+        found = self.view.density(self.model.units_.x.apply(x[:1])).stored()
+        density, prefixes = self._in_unit(found), [""]
         if len(self.outcomes) > 1:
             prefixes = [f"{q}." for q in range(len(self.outcomes))]
         grids = []

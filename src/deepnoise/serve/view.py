@@ -1,10 +1,9 @@
-"""A fitted model as the server asks it: encoded rows in, its own answers out, at speed.
+"""A fitted model as the server asks it: standardised rows in, its own answers out, at speed.
 
 The estimator draws the noise of its paths again at every prediction, which is most of the time that
 one row takes.  The noise depends on the model's seed alone, so a server can keep it.
 """
 
-import copy
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import partial
@@ -14,6 +13,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..estimators.class_predictive import ClassPredictive
+from ..estimators.predictive import PosteriorPredictive
 from ..inference.runtime import numerics
 from ..model.activation import PiecewiseLinear
 from ..model.marginal import last_covariance, path_noises
@@ -64,49 +65,27 @@ def thinned(model: Any, draws: int | None, paths: int | None) -> tuple[Any, Thin
 
 def _cost(model: Any, small: Any, x: np.ndarray) -> float:
     """The largest change of a probability at standardised rows."""
-    if hasattr(model, "classes_"):
-        whole, part = (_reading(m, lambda rows: rows).predict_proba(x) for m in (model, small))
-        return float(np.abs(whole - part).max())
-    return float(model.network_density(x).cdf_distance(small.network_density(x)).max())
+    whole, part = model.predictive_, small.predictive_
+    if isinstance(whole, ClassPredictive):
+        return float(np.abs(whole.probabilities(x) - part.probabilities(x)).max())
+    return float(whole.network_density(x).cdf_distance(part.network_density(x)).max())
 
 
 def view(model: Any) -> Any:
-    """The estimator with methods that take encoded rows, and what does not depend on rows kept.
+    """What predictions of a model are made from, with what does not depend on rows kept.
 
-    Rows with gaps are left to the estimator, whose answers are the same but take longer.
+    Rows with gaps are left to the estimator's own, whose answers are the same but take longer.
     """
-    made = _reading(model, model.units_.x.apply)
+    slow = model.predictive_
     if not hasattr(model, "posterior_"):
-        return made
-    flat, plan, key = (
-        model.posterior_in_units().flat(),
-        model.posterior_.plan,
-        model.prediction_key(),
-    )
-    slow_densities = made.draw_densities_at
-    of_draws = draw_paths(key, flat, plan.h, slow_densities(made.rows_.x[:1]).paths, shared=True)
-    made.draw_densities_at = lambda x: QuickDensities.of(slow_densities(x), of_draws)
-    if hasattr(model, "classes_"):
-        return made
-    slow, weights = made.posterior_density, model.draw_weights()
-    own = draw_paths(key, flat, plan.h, model.paths, shared=False)
-
-    def posterior_density(x: np.ndarray) -> PredictiveMixture:
-        if np.isnan(x).any():
-            return slow(x)
-        parts = own.components(made.network_rows(x), weights)
-        outcomes, components = parts.means.shape[2], parts.means.shape[1]
-        return PredictiveMixture.from_blocks(len(x), outcomes, components, Stored(parts))
-
-    made.posterior_density = posterior_density
-    return made
-
-
-def _reading(model: Any, rows: Any) -> Any:
-    """A copy whose public methods take what ``rows`` turns into standardised rows."""
-    made = copy.copy(model)
-    made.encoded_rows = rows
-    return made
+        return slow
+    given = slow.prediction_key(), slow.posterior_in_units.flat(), slow.posterior.plan.h
+    paths = slow.draw_densities_at(slow.rows.x[:1]).paths
+    parts = {f.name: getattr(slow, f.name) for f in fields(slow)}
+    parts["of_draws"] = draw_paths(*given, paths, shared=True)
+    if isinstance(slow, ClassPredictive):
+        return QuickClasses(**parts)
+    return QuickPredictive(**parts, own=draw_paths(*given, slow.paths, shared=False))
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,3 +210,31 @@ class QuickDensities(DrawDensities):
         for rows in row_blocks(len(self.x), a_row):
             shift = self.shift[rows, None, None] if self.shift.ndim == 2 else self.shift
             yield rows, self.drawn.means(np.asarray(self.x[rows], float)) * self.scale + shift
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class QuickPredictive(PosteriorPredictive):
+    """A posterior predictive with paths that were drawn before."""
+
+    of_draws: Paths
+    own: Paths
+
+    def draw_densities_at(self, x: np.ndarray) -> DrawDensities:
+        return QuickDensities.of(super().draw_densities_at(x), self.of_draws)
+
+    def posterior_density(self, rows: np.ndarray) -> PredictiveMixture:
+        if np.isnan(rows).any():
+            return super().posterior_density(rows)
+        parts = self.own.components(self.network_rows(rows), self.draw_weights())
+        outcomes, components = parts.means.shape[2], parts.means.shape[1]
+        return PredictiveMixture.from_blocks(len(rows), outcomes, components, Stored(parts))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class QuickClasses(ClassPredictive):
+    """The same of classes."""
+
+    of_draws: Paths
+
+    def draw_densities_at(self, x: np.ndarray) -> DrawDensities:
+        return QuickDensities.of(super().draw_densities_at(x), self.of_draws)

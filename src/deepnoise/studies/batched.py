@@ -15,7 +15,7 @@ import numpy as np
 
 from ..estimators import settings
 from ..estimators.bdeepnoise import BDeepNoiseRegressor
-from ..estimators.chains import PATHS_A_DRAW, PREDICTION
+from ..estimators.predictive import PATHS_A_DRAW, PREDICTION
 from ..estimators.units import Units
 from ..inference.diagnostics import diagnose
 from ..inference.posterior import Plan, Start, begin, chain_priors

@@ -23,7 +23,7 @@ from deepnoise.inference.unseen import Data
 from deepnoise.prediction.predict import predictive
 
 ROWS, P, NEW = 442, 10, 1000
-STEPS, SWEEPS = 400, 20
+STEPS, SWEEPS, LEAPFROGS = 400, 20, 50
 
 
 def plan() -> Plan:
@@ -42,11 +42,17 @@ def start_floor(p: Plan, widths: tuple[int, ...], r: dict[str, float]) -> float:
     return p.chains * len(w.rates) * one
 
 
-def step_floor(p: Plan, widths: tuple[int, ...], r: dict[str, float]) -> float:
-    """Gradients, refreshed paths with their noise, and a sweep, of all chains."""
+def kernel_of(p: Plan) -> InterweavedKernel:
+    """The plan's, with trajectories of one length."""
     kernel = p.kernel()
     assert isinstance(kernel, InterweavedKernel)
-    passes = 3 * (kernel.leapfrogs + 1) + kernel.tries + 2
+    return replace(kernel, lengths=(LEAPFROGS,))
+
+
+def step_floor(p: Plan, widths: tuple[int, ...], r: dict[str, float]) -> float:
+    """Gradients, refreshed paths with their noise, and a sweep, of all chains."""
+    kernel = kernel_of(p)
+    passes = 3 * (LEAPFROGS + 1) + kernel.tries + 2
     noises = ROWS * kernel.tries * (2 * sum(p.hidden) - p.hidden[-1])
     move = 2 * ROWS * weights(widths) * passes * r["flop32"]
     paths = noises * (r["hash"] + 2 * r["log"])
@@ -68,13 +74,13 @@ def main() -> None:
         start, state = starting(p.program(), 0, *rows)
         data = Data(*rows, chain_priors(p, start.theta, *rows))
         keys = chain_keys(0, p.chains)
-        sweeping = lambda: advance(p.kernel(), 1, keys, state, 0, SWEEPS, data)[0]  # noqa: E731
+        sweeping = lambda: advance(kernel_of(p), 1, keys, state, 0, SWEEPS, data)[0]  # noqa: E731
         measured = {
             f"start, a step of {p.chains} x {len(p.warmstart.rates)} trainings": (
                 best(starting, p.program(), 0, *rows, repeats=3) / STEPS,
                 start_floor(p, widths, r),
             ),
-            f"interweaved, a step of {p.chains} chains": (
+            f"interweaved, a step of {p.chains} chains, {LEAPFROGS} leapfrogs": (
                 best(sweeping, repeats=5) / SWEEPS,
                 step_floor(p, widths, r),
             ),

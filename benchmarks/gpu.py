@@ -157,7 +157,7 @@ def floor(size: Size, sampler: str, r: dict[str, float]) -> dict[str, float]:
     numbers = 8 * units + 2 * P
     if sampler == "interweaved":
         kernel = kernel_of(sampler)
-        noises, gradients = 2 * units - size.hidden[-1], kernel.leapfrogs + 1
+        noises, gradients = 2 * units - size.hidden[-1], kernel.lengths[0] + 1
         single += 3 * forward * gradients + forward * (kernel.tries + 2)
         numbers += gradients * 2 * (noises + units) + (kernel.tries + 2) * 2 * noises
     return {

@@ -33,7 +33,7 @@ class Size:
 def kernel_of(sampler: str):
     if sampler == "gibbs":
         return GibbsKernel(hard_tanh, settle=0)
-    return InterweavedKernel(hard_tanh, warmup=10**6, settle=0)
+    return InterweavedKernel(hard_tanh, warmup=10**6, settle=0, lengths=(50,))
 
 
 KERNEL, H = kernel_of("interweaved"), hard_tanh

@@ -12,7 +12,6 @@ import ast
 import json
 import time
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import jax
@@ -88,7 +87,8 @@ def main() -> None:
     settings = {name: _value(text) for name, text in settings.items()}
     params = dict(settings)
     if leapfrogs := params.pop("leapfrogs", None):
-        posterior.InterweavedKernel = partial(posterior.InterweavedKernel, leapfrogs=leapfrogs)
+        usual = posterior.Plan.kernel
+        posterior.Plan.kernel = lambda plan: replace(usual(plan), lengths=(leapfrogs,))
     for size in SIZES & params.keys():
         setattr(priors, size.upper(), params.pop(size))
     with given.out.open("a") as out:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from deepnoise import load
+from deepnoise import BDeepNoiseRegressor, load
 from deepnoise.estimators import settings
 from deepnoise.inference import diagnostics
 
@@ -58,6 +58,26 @@ def test_chains_that_are_close_get_one_more_round(never_settled, monkeypatch, rh
     assert small(**AUTO).fit(*sloped()).posterior_.run.t == pytest.approx(sweeps, abs=7)
     given = small(**AUTO, max_sweeps=48).fit(*sloped())
     assert given.posterior_.run.t == pytest.approx(48, abs=2)
+
+
+@pytest.mark.parametrize(
+    ("rows", "steps", "most"),
+    [(500, 100, 5000), (1000, 50, 7500), (1000, 200, 3000), (2500, 100, 2000), (10**6, 200, 1200)],
+)
+def test_the_budget_takes_about_as_long_for_any_table_and_trajectory(rows, steps, most):
+    assert settings.most_sweeps(None, rows, steps) == most
+    assert settings.most_sweeps(None, rows, steps, close=True) == 2 * most
+    assert settings.most_sweeps(77, rows, steps, close=True) == 77
+
+
+def test_the_first_round_of_a_large_table_is_short(monkeypatch):
+    monkeypatch.undo()
+    params = BDeepNoiseRegressor().get_params()
+    sweeps = lambda rows: sum(map(settings.lengths(params, rows).get, ("warmup", "draws")))
+    assert settings.lengths(params, 2000)["thin"] == 2
+    assert settings.lengths(params, 2001)["thin"] == 1
+    assert (sweeps(2000), sweeps(2001)) == (600, 400)
+    assert settings.lengths(params | {"draws": 5}, 2001) == {"warmup": 800, "draws": 5, "thin": 4}
 
 
 def test_the_move_is_tuned_again_before_the_draws_of_a_round(never_settled):

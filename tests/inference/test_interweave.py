@@ -12,7 +12,14 @@ from jax.flatten_util import ravel_pytree
 
 from deepnoise.inference import interweave
 from deepnoise.inference.interweave import Noises
-from deepnoise.inference.kernels import InterweavedKernel, _inverse_mass
+from deepnoise.inference.kernels import (
+    LENGTHS,
+    InterweavedKernel,
+    _inverse_mass,
+    _learn_jump,
+    best_length,
+)
+from deepnoise.inference.posterior import Plan, fit
 from deepnoise.inference.runtime import numerics
 from deepnoise.inference.unseen import Data
 from deepnoise.model.activation import hard_tanh
@@ -196,3 +203,59 @@ def test_masses_are_pooled_within_a_tensor(tuning):
     np.testing.assert_allclose(found[0], 4 + 4 / size, rtol=1e-4)
     np.testing.assert_allclose(found[1:size], 4 / size, rtol=1e-3)
     np.testing.assert_allclose(found[size:], 0, atol=1e-8)
+
+
+NEVER = np.nan
+
+
+@pytest.mark.parametrize(
+    ("jumps", "best"),
+    [
+        ([NEVER, NEVER, NEVER], 0),
+        ([10.0, NEVER, NEVER], 0),
+        # Twice as long a trajectory is no gain if it goes only a little further.
+        ([10.0, 14.0, NEVER], 0),
+        ([10.0, 40.0, 60.0], 1),
+        ([10.0, 40.0, 160.0], 2),
+        ([0.0, 0.0, 0.0], 0),
+    ],
+)
+def test_the_length_goes_furthest_for_its_time(jumps, best):
+    assert best_length(jnp.array(jumps)) == best
+    assert best_length(jnp.array([jumps, jumps])).tolist() == [best, best]
+
+
+def test_neighbours_of_the_best_length_are_tried_until_the_mass_is_kept(tuning):
+    kernel, _, begun = tuning
+    begun = replace(begun, jumps=jnp.array([1.0, 9.0, 2.0]))
+    assert [int(kernel._length(t, begun)) for t in range(8)] == [0, 1, 2, 1] * 2
+    assert [int(kernel._length(t, begun)) for t in range(8, 16)] == [1] * 8
+    first = replace(begun, jumps=jnp.full(3, NEVER))
+    assert [int(kernel._length(t, first)) for t in range(4)] == [0, 0, 1, 0]
+
+
+def test_jumps_of_before_are_forgotten_and_broken_ones_left_out(tuning):
+    _, _, begun = tuning
+    learnt = replace(begun, window=jnp.array([0, 1000]))
+    learn = lambda t, tuning, jump: _learn_jump(t, tuning, jnp.array(2), jnp.asarray(jump))
+    learnt = learn(0, learnt, 1e4)
+    assert learnt.jumps[2] == 1e4
+    for t in range(1, 400):
+        learnt = learn(t, learnt, 3.0)
+    assert learnt.jumps[2] == pytest.approx(3, rel=1e-3)
+    assert np.isnan(learnt.jumps[jnp.array([0, 1])]).all()
+    assert learn(401, learnt, np.inf).jumps[2] == learnt.jumps[2]
+    assert learn(900, learnt, 9.0).jumps[2] == learnt.jumps[2]
+
+
+def test_a_posterior_knows_the_longest_trajectory_of_its_chains():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(30, 2))
+    plan = Plan((3,), hard_tanh, 0, chains=2, warmup=20, draws=2, init="prior")
+    found = fit(plan, x, x[:, :1])
+    jumps = np.array([[NEVER] * 3, [1.0, 9.0, 99.0]], np.float32)
+    tuning = replace(found.run.state.tuning, jumps=jumps)
+    told = replace(found, run=replace(found.run, state=replace(found.run.state, tuning=tuning)))
+    assert found.steps in LENGTHS
+    assert told.steps == LENGTHS[2]
+    assert fit(replace(plan, sampler="gibbs"), x, x[:, :1]).steps == 0

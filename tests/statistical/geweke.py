@@ -87,7 +87,7 @@ def gibbs_kernel(h: PiecewiseLinear, rows: int | None = None) -> GibbsKernel:
 
 
 def interweaved_kernel(h: PiecewiseLinear, leapfrogs: int = 5) -> InterweavedKernel:
-    return InterweavedKernel(h, warmup=0, settle=0, leapfrogs=leapfrogs)
+    return InterweavedKernel(h, warmup=0, settle=0, lengths=(leapfrogs,))
 
 
 def p_values(key, kernel, net: Net, size: Size, least_acceptance: float) -> dict[str, float]:
@@ -154,7 +154,8 @@ def fixed_tuning(kernel: InterweavedKernel, state: GibbsState) -> Tuning:
     size = sum(a.size for a in jax.tree.leaves(moved))
     adapted = kernel._dual_averaging()[0](step_size)._replace(log_step_size_avg=np.log(step_size))
     adapted = jax.tree.map(lambda a: jnp.asarray(a, float), adapted)
-    return Tuning(adapted, jnp.linspace(0.7, 1.5, size), jnp.zeros(()), jnp.zeros(2, int))
+    never = jnp.zeros(2, int)
+    return Tuning(adapted, jnp.linspace(0.7, 1.5, size), jnp.zeros(1), jnp.zeros(()), never)
 
 
 def chain(key: jax.Array, state: GibbsState, y, kernel, net: Net, sweeps: int):

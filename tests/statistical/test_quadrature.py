@@ -36,7 +36,7 @@ def precision():
 def kernel_of(name: str, h, settle: int):
     if name == "gibbs":
         return GibbsKernel(h, settle)
-    return InterweavedKernel(h, warmup=0, settle=settle, leapfrogs=5)
+    return InterweavedKernel(h, warmup=0, settle=settle, lengths=(5,))
 
 
 def ends(key, kernel, start, data, sweeps: int) -> GibbsState:

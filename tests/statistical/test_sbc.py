@@ -18,7 +18,7 @@ SIMULATIONS, WARMUP, KEPT, THIN = 512, 300, 63, 12
 WIDTHS = (1, 2, 1)
 KERNELS = {
     "gibbs": GibbsKernel(hard_tanh, settle=0),
-    "interweaved": InterweavedKernel(hard_tanh, WARMUP, settle=0, leapfrogs=5),
+    "interweaved": InterweavedKernel(hard_tanh, WARMUP, settle=0, lengths=(5,)),
 }
 
 

@@ -22,7 +22,7 @@ from ..statistics import rejected, uniform_ranks
 
 SIMULATIONS, WARMUP, KEPT, THIN = 256, 304, 31, 16
 ROWS = 8
-KERNEL = InterweavedKernel(hard_tanh, WARMUP, settle=0, leapfrogs=5)
+KERNEL = InterweavedKernel(hard_tanh, WARMUP, settle=0, lengths=(5,))
 LEVELS = 3
 # Three rows are whole, one has no entry at all.
 GAPS = np.array([[0, 0], [0, 0], [0, 0], [1, 0], [1, 0], [0, 1], [0, 1], [1, 1]], bool)

@@ -98,7 +98,8 @@ def _unsettled(found: PosteriorPredictive, params: Mapping[str, Any]) -> bool:
     plan, run = found.posterior.plan, found.posterior.run
     if settings.fixed_length(params) or run.n_draws < plan.draws:
         return False
-    budget = partial(settings.most_sweeps, params["max_sweeps"], len(found.rows))
+    rows, steps = len(found.rows), found.posterior.steps
+    budget = partial(settings.most_sweeps, params["max_sweeps"], rows, steps)
     if 2 * run.t > budget(close=True):
         return False
     judged = found.diagnostics

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ..inference.kernels import REST
 from ..inference.posterior import INITS, SAMPLERS, Plan
 from ..inference.priors import LEARNT, NAMES, UTILITY_NOISE, PriorSpec
 from ..inference.warmstart import WarmStart
@@ -128,21 +129,28 @@ def sites(value: Any, prior: Any) -> None:
 
 
 # Sweeps before the first draw, draws a chain and sweeps from draw to draw: where nothing is asked
-# for, in the first round of a fit that runs until it has settled; where something is, of the rest.
+# for, in the first round of a fit that runs until it has settled, a shorter one for more than
+# LARGE rows; where something is, of the rest.
 FIRST_ROUND = {"warmup": 400, "draws": 200, "thin": 2}
+SHORT_ROUND, LARGE = {"warmup": 200, "draws": 200, "thin": 1}, 2000
 FIXED = {"warmup": 800, "draws": 200, "thin": 4}
 
 
-# Sweeps of a fit that does not settle: at most the first number, fewer in proportion for more than
-# ROWS_FOR_ALL rows, at least the second.  Twice as many where chains are close.
-MOST_SWEEPS, FEWEST_SWEEPS, ROWS_FOR_ALL = 4000, 1600, 1000
+# Sweeps of a fit that does not settle, if a trajectory has USUAL_STEPS: at most the first number,
+# fewer in proportion for more than ROWS_FOR_ALL rows, at least the second.  Twice as many where
+# chains are close.
+MOST_SWEEPS, FEWEST_SWEEPS, ROWS_FOR_ALL, USUAL_STEPS = 5000, 2000, 1000, 100
 
 
-def most_sweeps(value: Any, rows: int, close: bool = False) -> int:
-    """``max_sweeps``, by default after the size of the table and how close chains have come."""
+def most_sweeps(value: Any, rows: int, steps: int = USUAL_STEPS, close: bool = False) -> int:
+    """``max_sweeps``, by default what takes about as long for any size of table and trajectory.
+
+    Chains that have come ``close`` get twice as many.
+    """
     if value is not None:
         return count("max_sweeps", value, 1)
     most = max(FEWEST_SWEEPS, MOST_SWEEPS * ROWS_FOR_ALL // max(rows, ROWS_FOR_ALL))
+    most = most * (USUAL_STEPS + REST) // (steps + REST)
     return 2 * most if close else most
 
 
@@ -180,11 +188,12 @@ def folds(params: Mapping[str, Any]) -> int:
     return number
 
 
-def lengths(params: Mapping[str, Any]) -> dict[str, int]:
+def lengths(params: Mapping[str, Any], rows: int) -> dict[str, int]:
     """warmup, draws and thin."""
     given = {name: params[name] for name in FIXED if params[name] is not None}
     fixed = given or params.get("cross_fit") is not None
-    usual = (FIXED if fixed else FIRST_ROUND) | given
+    first = SHORT_ROUND if rows > LARGE else FIRST_ROUND
+    usual = (FIXED if fixed else first) | given
     return {name: count(name, usual[name], 0 if name == "warmup" else 1) for name in FIXED}
 
 
@@ -213,7 +222,7 @@ def plan(
         seed=seed,
         prior=prior(params["prior"], init),
         chains=count("chains", params["chains"], 1),
-        **lengths(params),
+        **lengths(params, rows),
         init=init,
         sampler=one_of("sampler", params["sampler"], SAMPLERS),
         dtype=one_of("dtype", str(params["dtype"]), DTYPES),

@@ -24,6 +24,12 @@ JITTER = (0.2, 1.2)
 # Squared scores: sweeps that their mean remembers, and what stands for a score of 0.
 MEMORY = 50
 LEAST_SCORE2 = 1e-6
+# Steps of a trajectory to choose from; how many cost as much as the rest of a sweep; which are
+# tried in turn, counted from the best so far; and the trials of each that its mean jump remembers.
+LENGTHS = (50, 100, 200)
+REST = 50
+TRIED = (-1, 0, 1, 0)
+JUMP_MEMORY = 20
 
 
 @dataclass(frozen=True)
@@ -58,13 +64,15 @@ def _completed(key, state: GibbsState, data: Data) -> GibbsState:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Tuning:
-    """Step size (dual averaging) and mean log squared score of the non-centred move.
+    """Step size (dual averaging), mean log squared scores and mean squared jump of each length.
 
-    Both are learnt in sweeps t of the ``window``, first <= t < last, and kept after it.
+    All are learnt in sweeps t of the ``window``, first <= t < last, and kept after it.  A length
+    that was never tried has a jump of NaN.
     """
 
     step_size: Any
     log_score2: jax.Array
+    jumps: jax.Array
     acceptance: jax.Array
     window: Any
 
@@ -98,13 +106,14 @@ class InterweavedKernel:
     times those of later, and would spoil arithmetic means for good); in the last fifth the step
     size is tuned for that mass.  Each coordinate is drawn halfway to the mean of its tensor: a mass
     that is too small in a few of thousands of coordinates would reject nearly every move once it is
-    kept.
+    kept.  While the mass is learnt, trajectories of different lengths are tried; then that with the
+    largest squared jump, in units of the mass and for its time, is kept.
     """
 
     h: PiecewiseLinear
     warmup: int
     settle: int = 20
-    leapfrogs: int = 50
+    lengths: tuple[int, ...] = LENGTHS
     tries: int = 4
     target: float = 0.75
 
@@ -115,8 +124,8 @@ class InterweavedKernel:
         size = sum(a.size for a in jax.tree.leaves((theta, scales.noise, scales.weight)))
         dtype = theta.gamma[0].dtype
         step_size = jax.tree.map(lambda a: jnp.asarray(a, dtype), self._dual_averaging()[0](0.02))
-        window = jnp.array([0, self.warmup])
-        tuning = Tuning(step_size, jnp.zeros(size, dtype), jnp.zeros((), dtype), window)
+        window, jumps = jnp.array([0, self.warmup]), jnp.full(len(self.lengths), jnp.nan, dtype)
+        tuning = Tuning(step_size, jnp.zeros(size, dtype), jumps, jnp.zeros((), dtype), window)
         return InterweavedState(start, tuning)
 
     def step(self, key, t, state: InterweavedState, data: Data) -> InterweavedState:
@@ -163,10 +172,12 @@ class InterweavedKernel:
         )
         key_jitter, key_hmc = jax.random.split(key)
         size = size * jax.random.uniform(key_jitter, (), size.dtype, *JITTER)
-        end, info = hmc.build_kernel()(
-            key_hmc, start, log_density, size, _inverse_mass(tuning, position), self.leapfrogs
-        )
+        length, inverse_mass = self._length(t, tuning), _inverse_mass(tuning, position)
+        steps = self.lengths[0] if len(self.lengths) == 1 else jnp.array(self.lengths)[length]
+        end, info = hmc.build_kernel()(key_hmc, start, log_density, size, inverse_mass, steps)
         tuning = self._learn_step(t, tuning, info.acceptance_rate)
+        jump = jnp.sum((end.position - flat) ** 2 / inverse_mass)
+        tuning = _learn_jump(t, tuning, length, jump)
         return interweave.from_position(position(end.position), scales, sites), tuning
 
     def _learn_mass(self, t, tuning: Tuning, score) -> Tuning:
@@ -193,6 +204,13 @@ class InterweavedKernel:
         acceptance = acceptance.astype(tuning.acceptance.dtype)
         return replace(tuning, step_size=step_size, acceptance=acceptance)
 
+    def _length(self, t, tuning: Tuning) -> jax.Array:
+        """The number of the length of sweep t: the best so far, or a neighbour while tuning."""
+        best = best_length(tuning.jumps, self.lengths)
+        learning = (t >= tuning.window[0]) & (t < tuning.mass_until)
+        tried = best + jnp.array(TRIED)[t % len(TRIED)]
+        return jnp.where(learning, jnp.clip(tried, 0, len(self.lengths) - 1), best)
+
     def _dual_averaging(self):
         # Imported here, as hmc is: predictions need no blackjax, and it takes half a second.
         from blackjax.adaptation.step_size import dual_averaging_adaptation
@@ -204,6 +222,20 @@ class InterweavedKernel:
 
     def beside(self, state: InterweavedState) -> Beside:
         return state.gibbs.unseen.beside
+
+
+def best_length(jumps: Any, lengths: tuple[int, ...] = LENGTHS) -> jax.Array:
+    """The number of the length with the largest squared jump for its time; jumps (..., length)."""
+    worth = jumps / (jnp.array(lengths) + REST).astype(jumps.dtype)
+    return jnp.argmax(jnp.where(jnp.isnan(worth), -1, worth), axis=-1)
+
+
+def _learn_jump(t, tuning: Tuning, length: jax.Array, jump: jax.Array) -> Tuning:
+    """The mean squared jump of a length with one more trial, until the mass is kept."""
+    old = tuning.jumps[length]
+    new = jnp.where(jnp.isnan(old), jump, old + (jump - old) / JUMP_MEMORY)
+    new = jnp.where((t < tuning.mass_until) & jnp.isfinite(new), new, old)
+    return replace(tuning, jumps=tuning.jumps.at[length].set(new))
 
 
 def _inverse_mass(tuning: Tuning, position: Callable[[jax.Array], Position]) -> jax.Array:

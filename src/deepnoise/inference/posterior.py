@@ -14,7 +14,7 @@ from ..model.activation import PiecewiseLinear
 from ..model.covariates import Missing
 from ..model.network import Prior, Scales, Theta, sample_prior
 from . import notebook, unseen, warmstart
-from .kernels import GibbsKernel, InterweavedKernel, tuned_again
+from .kernels import GibbsKernel, InterweavedKernel, best_length, tuned_again
 from .priors import PriorSpec, build_prior, first_scales, with_utility_noise
 from .runtime import numerics
 from .sampling import SEGMENT, Run, advance, chain_keys, into_room, next_size, with_room
@@ -138,6 +138,15 @@ class Posterior:
             "seed": plan.seed,
         }
         return notebook.facts("Posterior", pairs.items())
+
+    @property
+    def steps(self) -> int:
+        """Steps of the longest trajectory among the chains; 0 of a sampler without any."""
+        kernel, state = self.plan.kernel(), self.run.state
+        if not isinstance(kernel, InterweavedKernel):
+            return 0
+        with numerics():
+            return int(kernel.lengths[int(jnp.max(best_length(state.tuning.jumps)))])
 
     def longer(self) -> "Posterior":
         """The same chains with a round to come that doubles their length.

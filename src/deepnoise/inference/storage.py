@@ -266,13 +266,18 @@ def _state(folder: Path, contents: _Contents, tree: Any) -> Any:
 
 
 def _older_state(folder: Path, entry: Entry, tree: InterweavedState, contents: _Contents) -> Any:
-    """Versions 1 and 2 hold mean squared scores; 1 does not say when the move was tuned."""
+    """Versions 1 and 2 hold mean squared scores, and knew one length of trajectories.
+
+    Version 1 does not say when the move was tuned.
+    """
     expected = dict(layout(tree))
     expected["tuning.score2"] = expected.pop("tuning.log_score2")
+    shape, (dtype,) = expected.pop("tuning.jumps")
     window = expected.pop("tuning.window") if contents.version == 1 else None
     found = dict(map_arrays(folder, entry, expected))
     score2 = found.pop("tuning.score2")
     found["tuning.log_score2"] = np.log(np.maximum(score2, LEAST_SCORE2))
+    found["tuning.jumps"] = np.full(shape, np.nan, dtype)
     if window is not None:
         found["tuning.window"] = np.broadcast_to(np.array([0, contents.plan.warmup]), window[0])
     return rebuild(tree, found)

@@ -215,6 +215,8 @@ NEVER = np.nan
         ([10.0, NEVER, NEVER], 0),
         # Twice as long a trajectory is no gain if it goes only a little further.
         ([10.0, 14.0, NEVER], 0),
+        ([10.0, 18.0, NEVER], 0),
+        ([10.0, 19.0, NEVER], 1),
         ([10.0, 40.0, 60.0], 1),
         ([10.0, 40.0, 160.0], 2),
         ([0.0, 0.0, 0.0], 0),

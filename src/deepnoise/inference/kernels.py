@@ -24,10 +24,12 @@ JITTER = (0.2, 1.2)
 # Squared scores: sweeps that their mean remembers, and what stands for a score of 0.
 MEMORY = 50
 LEAST_SCORE2 = 1e-6
-# Steps of a trajectory to choose from; how many cost as much as the rest of a sweep; which are
-# tried in turn, counted from the best so far; and the trials of each that its mean jump remembers.
+# Steps of a trajectory to choose from; how many cost as much as the rest of a sweep; by what factor
+# the next longer must be better, since all chains wait for the longest; which are tried in turn,
+# counted from the best so far; and the trials of each that its mean jump remembers.
 LENGTHS = (50, 100, 200)
 REST = 50
+MARGIN = 1.25
 TRIED = (-1, 0, 1, 0)
 JUMP_MEMORY = 20
 
@@ -226,7 +228,8 @@ class InterweavedKernel:
 
 def best_length(jumps: Any, lengths: tuple[int, ...] = LENGTHS) -> jax.Array:
     """The number of the length with the largest squared jump for its time; jumps (..., length)."""
-    worth = jumps / (jnp.array(lengths) + REST).astype(jumps.dtype)
+    cost = [(n + REST) * MARGIN**i for i, n in enumerate(lengths)]
+    worth = jumps / jnp.array(cost, jumps.dtype)
     return jnp.argmax(jnp.where(jnp.isnan(worth), -1, worth), axis=-1)
 
 

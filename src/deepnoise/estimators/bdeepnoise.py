@@ -73,8 +73,8 @@ class BDeepNoiseRegressor(SampledEstimator[PosteriorPredictive], DensityRegresso
         rounds that double their length, until ``diagnostics_.settled`` is true.
     max_sweeps : int, optional
         The most sweeps of each chain, where warmup, draws and thin do not fix their number.  By
-        default 4,000; fewer for more than 1,000 rows, but at least 1,600; and twice as many
-        where chains are close to settling.
+        default 5,000 if the chains choose trajectories of 100 steps, fewer if they are longer or
+        rows are more than 1,000, and twice as many where chains are close to settling.
     paths : int
         Noise paths to simulate for each posterior draw at prediction.
     guard : float

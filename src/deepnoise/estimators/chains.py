@@ -53,7 +53,7 @@ def run(
         more = partial(resume, draws=plan.draws, on_segment=on_segment)
         found = kept(more(posterior) if posterior else fit(plan, on_segment=on_segment))
         while _unsettled(found, params):
-            longer = found.posterior.longer()
+            longer = found.posterior.longer(found.diagnostics.close)
             try:
                 found = kept(more(longer))
             except KeyboardInterrupt:
@@ -144,8 +144,6 @@ def _after_segments(save, report):
         if save is not None:
             save(posterior)
         if report is not None:
-            plan = posterior.plan
-            total = (-(-plan.before // plan.thin) + plan.draws) * plan.thin
-            report(posterior.run.t, total, posterior)
+            report(posterior.run.t, posterior.run.t + posterior.sweeps_left, posterior)
 
     return on_segment

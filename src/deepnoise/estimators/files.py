@@ -255,6 +255,7 @@ class Checkpointer:
         self._folder, self.header, self._rows = Path(folder), header, {"rows": rows}
         self._known = EMPTY if stored is None else stored.manifest
         self._sweeps = -1 if stored is None else stored.posterior.run.t
+        self._plan = None if stored is None else stored.posterior.plan
         self._next = -math.inf
 
     def __call__(self, posterior: Posterior, last: bool = False) -> None:
@@ -268,11 +269,12 @@ class Checkpointer:
         if not self._crew.leads:
             return
         held = sum(block.count for block in self._known.blocks)
-        anew = last or posterior.run.n_draws < held
+        # A new round may have other draws in the place of those that are on disk.
+        anew = last or posterior.run.n_draws < held or posterior.plan != self._plan
         known = replace(self._known, blocks=()) if anew else self._known
         try:
             self._known = storage.write(self._folder, posterior, self.header, self._rows, known)
-            self._sweeps = posterior.run.t
+            self._sweeps, self._plan = posterior.run.t, posterior.plan
         except ModelFileError as error:
             if self._next == -math.inf:
                 raise

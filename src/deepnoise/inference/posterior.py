@@ -148,17 +148,34 @@ class Posterior:
         with numerics():
             return int(kernel.lengths[int(jnp.max(best_length(state.tuning.jumps)))])
 
-    def longer(self) -> "Posterior":
-        """The same chains with a round to come that doubles their length.
+    @property
+    def sweeps_left(self) -> int:
+        """Sweeps until the plan's draws are kept."""
+        plan, run = self.plan, self.run
+        before = -(-max(0, plan.before - run.t) // plan.thin)
+        return (before + plan.draws - run.n_draws) * plan.thin
 
-        In its first quarter the kernel is tuned again; draws of before it are burn-in.
+    def longer(self, close: bool = False) -> "Posterior":
+        """The same chains with a round to come that about doubles their length.
+
+        If they are ``close`` to settling, every few draws are kept, and others will follow at that
+        distance.  Else all are burn-in, and the kernel is tuned again in the round's first quarter.
         """
+        if close:
+            return self._sparser()
         t = self.run.t
         burn = t + t // 4
         plan = replace(self.plan, burn=burn, thin=max(1, (2 * t - burn) // self.plan.draws))
         with numerics():
             state = tuned_again(self.run.state, t, burn)
         return replace(self, plan=plan, run=Run(state, t, layout=self.run.layout))
+
+    def _sparser(self) -> "Posterior":
+        """Every few draws, up to the last, with room for about as many sweeps as were done."""
+        plan, count = self.plan, self.run.n_draws
+        every = 1 + max(1, round(self.run.t / (plan.thin * count)))
+        kept = self.only(slice((count - 1) % every, None, every))
+        return replace(kept, plan=replace(plan, burn=plan.before, thin=plan.thin * every))
 
     def only(self, chosen: Any) -> "Posterior":
         """The same chains with some of their draws, and of what was drawn beside them."""

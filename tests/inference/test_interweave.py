@@ -17,7 +17,6 @@ from deepnoise.inference.kernels import (
     InterweavedKernel,
     _inverse_mass,
     _learn_jump,
-    best_length,
 )
 from deepnoise.inference.posterior import Plan, fit
 from deepnoise.inference.runtime import numerics
@@ -211,29 +210,30 @@ NEVER = np.nan
 @pytest.mark.parametrize(
     ("jumps", "best"),
     [
-        ([NEVER, NEVER, NEVER], 0),
-        ([10.0, NEVER, NEVER], 0),
+        ([[NEVER, NEVER, NEVER]], 50),
+        ([[10.0, NEVER, NEVER]], 50),
         # Twice as long a trajectory is no gain if it goes only a little further.
-        ([10.0, 14.0, NEVER], 0),
-        ([10.0, 18.0, NEVER], 0),
-        ([10.0, 19.0, NEVER], 1),
-        ([10.0, 40.0, 60.0], 1),
-        ([10.0, 40.0, 160.0], 2),
-        ([0.0, 0.0, 0.0], 0),
+        ([[10.0, 14.0, NEVER]], 50),
+        ([[10.0, 40.0, 60.0]], 100),
+        ([[10.0, 40.0, 160.0]], 200),
+        ([[0.0, 0.0, 0.0]], 50),
+        ([[10.0, 40.0, 60.0], [10.0, 40.0, 100.0]], 200),
     ],
 )
 def test_the_length_goes_furthest_for_its_time(jumps, best):
-    assert best_length(jnp.array(jumps)) == best
-    assert best_length(jnp.array([jumps, jumps])).tolist() == [best, best]
+    assert InterweavedKernel(hard_tanh, 10).best_length(np.array(jumps)) == best
 
 
-def test_neighbours_of_the_best_length_are_tried_until_the_mass_is_kept(tuning):
+def test_all_lengths_are_tried_until_the_mass_is_kept(tuning):
     kernel, _, begun = tuning
-    begun = replace(begun, jumps=jnp.array([1.0, 9.0, 2.0]))
-    assert [int(kernel._length(t, begun)) for t in range(8)] == [0, 1, 2, 1] * 2
-    assert [int(kernel._length(t, begun)) for t in range(8, 16)] == [1] * 8
-    first = replace(begun, jumps=jnp.full(3, NEVER))
-    assert [int(kernel._length(t, first)) for t in range(4)] == [0, 0, 1, 0]
+    chains = jax.tree.map(lambda a: np.stack([a, a]), begun)
+    chains = replace(chains, jumps=np.array([[1.0, 9.0, 2.0]] * 2))
+    steps, until = kernel.steps(chains, 3)
+    assert steps.tolist() == list(LENGTHS)
+    assert until == 8
+    steps, until = kernel.steps(chains, 8)
+    assert steps.tolist() == [100] * 3
+    assert until == np.inf
 
 
 def test_jumps_of_before_are_forgotten_and_broken_ones_left_out(tuning):
@@ -245,19 +245,18 @@ def test_jumps_of_before_are_forgotten_and_broken_ones_left_out(tuning):
     for t in range(1, 400):
         learnt = learn(t, learnt, 3.0)
     assert learnt.jumps[2] == pytest.approx(3, rel=1e-3)
-    assert np.isnan(learnt.jumps[jnp.array([0, 1])]).all()
+    assert np.isnan(learnt.jumps[:2]).all()
     assert learn(401, learnt, np.inf).jumps[2] == learnt.jumps[2]
     assert learn(900, learnt, 9.0).jumps[2] == learnt.jumps[2]
 
 
-def test_a_posterior_knows_the_longest_trajectory_of_its_chains():
+def test_chains_keep_the_length_that_their_trials_chose():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(30, 2))
     plan = Plan((3,), hard_tanh, 0, chains=2, warmup=20, draws=2, init="prior")
     found = fit(plan, x, x[:, :1])
-    jumps = np.array([[NEVER] * 3, [1.0, 9.0, 99.0]], np.float32)
-    tuning = replace(found.run.state.tuning, jumps=jumps)
-    told = replace(found, run=replace(found.run, state=replace(found.run.state, tuning=tuning)))
-    assert found.steps in LENGTHS
-    assert told.steps == LENGTHS[2]
+    jumps = found.run.state.tuning.jumps
+    assert np.isfinite(jumps).all()
+    assert found.steps == InterweavedKernel(hard_tanh, 20).best_length(jumps)
+    assert fit(replace(plan, warmup=0), x, x[:, :1]).steps == LENGTHS[0]
     assert fit(replace(plan, sampler="gibbs"), x, x[:, :1]).steps == 0

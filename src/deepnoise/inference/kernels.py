@@ -6,6 +6,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from ..model.activation import PiecewiseLinear
@@ -24,13 +25,10 @@ JITTER = (0.2, 1.2)
 # Squared scores: sweeps that their mean remembers, and what stands for a score of 0.
 MEMORY = 50
 LEAST_SCORE2 = 1e-6
-# Steps of a trajectory to choose from; how many cost as much as the rest of a sweep; by what factor
-# the next longer must be better, since all chains wait for the longest; which are tried in turn,
-# counted from the best so far; and the trials of each that its mean jump remembers.
+# Steps of a trajectory to choose from, how many cost as much as the rest of a sweep, and the trials
+# of each length that its mean jump remembers.
 LENGTHS = (50, 100, 200)
 REST = 50
-MARGIN = 1.25
-TRIED = (-1, 0, 1, 0)
 JUMP_MEMORY = 20
 
 
@@ -79,8 +77,9 @@ class Tuning:
     window: Any
 
     @property
-    def mass_until(self) -> jax.Array:
-        first, last = self.window
+    def mass_until(self) -> Any:
+        """The sweep from which the mass is kept: of a chain, or of the first of all chains."""
+        first, last = self.window.reshape(-1, 2)[0]
         return first + 4 * (last - first) // 5
 
 
@@ -108,8 +107,8 @@ class InterweavedKernel:
     times those of later, and would spoil arithmetic means for good); in the last fifth the step
     size is tuned for that mass.  Each coordinate is drawn halfway to the mean of its tensor: a mass
     that is too small in a few of thousands of coordinates would reject nearly every move once it is
-    kept.  While the mass is learnt, trajectories of different lengths are tried; then that with the
-    largest squared jump, in units of the mass and for its time, is kept.
+    kept.  While the mass is learnt, trajectories of all ``lengths`` are tried in turn; then chains
+    keep that with the largest squared jump, in units of the mass and for its time.
     """
 
     h: PiecewiseLinear
@@ -174,12 +173,13 @@ class InterweavedKernel:
         )
         key_jitter, key_hmc = jax.random.split(key)
         size = size * jax.random.uniform(key_jitter, (), size.dtype, *JITTER)
-        length, inverse_mass = self._length(t, tuning), _inverse_mass(tuning, position)
-        steps = self.lengths[0] if len(self.lengths) == 1 else jnp.array(self.lengths)[length]
+        turn, inverse_mass = t % len(self.lengths), _inverse_mass(tuning, position)
+        steps = self.lengths[0] if data.steps is None else data.steps[turn]
         end, info = hmc.build_kernel()(key_hmc, start, log_density, size, inverse_mass, steps)
         tuning = self._learn_step(t, tuning, info.acceptance_rate)
-        jump = jnp.sum((end.position - flat) ** 2 / inverse_mass)
-        tuning = _learn_jump(t, tuning, length, jump)
+        if data.steps is not None:
+            jump = jnp.sum((end.position - flat) ** 2 / inverse_mass)
+            tuning = _learn_jump(t, tuning, turn, jump)
         return interweave.from_position(position(end.position), scales, sites), tuning
 
     def _learn_mass(self, t, tuning: Tuning, score) -> Tuning:
@@ -206,12 +206,19 @@ class InterweavedKernel:
         acceptance = acceptance.astype(tuning.acceptance.dtype)
         return replace(tuning, step_size=step_size, acceptance=acceptance)
 
-    def _length(self, t, tuning: Tuning) -> jax.Array:
-        """The number of the length of sweep t: the best so far, or a neighbour while tuning."""
-        best = best_length(tuning.jumps, self.lengths)
-        learning = (t >= tuning.window[0]) & (t < tuning.mass_until)
-        tried = best + jnp.array(TRIED)[t % len(TRIED)]
-        return jnp.where(learning, jnp.clip(tried, 0, len(self.lengths) - 1), best)
+    def best_length(self, jumps: Any) -> int:
+        """The length with the largest squared jump for its time, of all chains (chain, length)."""
+        worth = np.asarray(jumps, float).mean(axis=0) / (np.array(self.lengths) + REST)
+        return self.lengths[int(np.argmax(np.where(np.isnan(worth), -1.0, worth)))]
+
+    def steps(self, tuning: Tuning, t: int) -> tuple[np.ndarray, float]:
+        """Steps of the trajectories from sweep t on, in turn, and the sweep at which they change.
+
+        ``tuning`` is that of all chains, in memory.
+        """
+        if t < tuning.mass_until:
+            return np.array(self.lengths), int(tuning.mass_until)
+        return np.full(len(self.lengths), self.best_length(tuning.jumps)), np.inf
 
     def _dual_averaging(self):
         # Imported here, as hmc is: predictions need no blackjax, and it takes half a second.
@@ -226,19 +233,12 @@ class InterweavedKernel:
         return state.gibbs.unseen.beside
 
 
-def best_length(jumps: Any, lengths: tuple[int, ...] = LENGTHS) -> jax.Array:
-    """The number of the length with the largest squared jump for its time; jumps (..., length)."""
-    cost = [(n + REST) * MARGIN**i for i, n in enumerate(lengths)]
-    worth = jumps / jnp.array(cost, jumps.dtype)
-    return jnp.argmax(jnp.where(jnp.isnan(worth), -1, worth), axis=-1)
-
-
-def _learn_jump(t, tuning: Tuning, length: jax.Array, jump: jax.Array) -> Tuning:
+def _learn_jump(t, tuning: Tuning, turn: jax.Array, jump: jax.Array) -> Tuning:
     """The mean squared jump of a length with one more trial, until the mass is kept."""
-    old = tuning.jumps[length]
+    old = tuning.jumps[turn]
     new = jnp.where(jnp.isnan(old), jump, old + (jump - old) / JUMP_MEMORY)
     new = jnp.where((t < tuning.mass_until) & jnp.isfinite(new), new, old)
-    return replace(tuning, jumps=tuning.jumps.at[length].set(new))
+    return replace(tuning, jumps=tuning.jumps.at[turn].set(new))
 
 
 def _inverse_mass(tuning: Tuning, position: Callable[[jax.Array], Position]) -> jax.Array:

@@ -14,7 +14,7 @@ from ..model.activation import PiecewiseLinear
 from ..model.covariates import Missing
 from ..model.network import Prior, Scales, Theta, sample_prior
 from . import notebook, unseen, warmstart
-from .kernels import GibbsKernel, InterweavedKernel, best_length, tuned_again
+from .kernels import GibbsKernel, InterweavedKernel, tuned_again
 from .priors import PriorSpec, build_prior, first_scales, with_utility_noise
 from .runtime import numerics
 from .sampling import SEGMENT, Run, advance, chain_keys, into_room, next_size, with_room
@@ -141,12 +141,11 @@ class Posterior:
 
     @property
     def steps(self) -> int:
-        """Steps of the longest trajectory among the chains; 0 of a sampler without any."""
-        kernel, state = self.plan.kernel(), self.run.state
+        """Steps of a trajectory; 0 of a sampler without any."""
+        kernel = self.plan.kernel()
         if not isinstance(kernel, InterweavedKernel):
             return 0
-        with numerics():
-            return int(kernel.lengths[int(jnp.max(best_length(state.tuning.jumps)))])
+        return kernel.best_length(self.run.state.tuning.jumps)
 
     @property
     def sweeps_left(self) -> int:
@@ -281,12 +280,16 @@ def draw_more(posterior: Posterior, data: Data, draws: int, on_segment) -> Poste
     plan, run = posterior.plan, posterior.run
     kernel, thin, layout = plan.kernel(), plan.thin, run.layout
     keys = layout.place_chains(chain_keys(plan.seed, plan.chains))
-    size, room = 1, None
+    size, room, until = 1, None, 0.0
     try:
         while run.t < plan.before or run.n_draws < draws:
             warming = run.t < plan.before
+            if run.t >= until:
+                data, until = with_steps(data, kernel, run)
             # A number that is no multiple of thin overshoots by less than one draw's sweeps.
-            left = -(-(plan.before - run.t) // thin) if warming else draws - run.n_draws
+            left = draws - run.n_draws
+            if warming:
+                left = -(-int(min(plan.before, until) - run.t) // thin)
             count = int(layout.crew.agreed(min(size, left, SEGMENT)))
             began = time.perf_counter()
             now = keys, run.state, np.int64(run.t), np.int64(count), data
@@ -304,6 +307,14 @@ def draw_more(posterior: Posterior, data: Data, draws: int, on_segment) -> Poste
         if not run.n_draws or layout.crew.size > 1:
             raise
     return replace(posterior, run=run)
+
+
+def with_steps(data: Data, kernel, run: Run) -> tuple[Data, float]:
+    """The data with the steps of the trajectories to come, and the sweep at which they change."""
+    if not isinstance(kernel, InterweavedKernel):
+        return data, np.inf
+    steps, until = kernel.steps(run.layout.whole(run.state.tuning), run.t)
+    return replace(data, steps=steps), until
 
 
 def begin(

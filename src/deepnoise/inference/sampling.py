@@ -2,7 +2,7 @@
 
 The key of sweep t of chain c is fold_in(fold_in(key(seed), c), t), so a run that was stopped and
 resumed or cut into other segments draws the same numbers, and one that is given more chains the
-same but for rounding.
+same but for rounding, and for the length of trajectories, which all chains choose together.
 """
 
 from dataclasses import dataclass, field, replace

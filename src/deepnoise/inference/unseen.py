@@ -31,7 +31,8 @@ class Data:
 
     Missing entries of x hold any number.  ``counted`` (N,) is 0 for rows that only fill the arrays
     up (see ``Layout``), None if there are none.  Chains may have rows of their own: x, y and
-    ``counted`` then have a leading chain axis.
+    ``counted`` then have a leading chain axis.  ``steps`` are those of the trajectories of sweeps,
+    in turn; the same for all chains, so that none waits for another.
     """
 
     x: jax.Array
@@ -39,6 +40,7 @@ class Data:
     prior: Prior
     missing: Missing | None = None
     counted: jax.Array | None = None
+    steps: Any = None
 
 
 @jax.tree_util.register_dataclass

@@ -4,7 +4,7 @@ import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from typing import Any
@@ -18,6 +18,7 @@ from ..estimators.bdeepnoise import BDeepNoiseRegressor
 from ..estimators.predictive import PATHS_A_DRAW, PREDICTION
 from ..estimators.units import Units
 from ..inference.diagnostics import diagnose
+from ..inference.kernels import InterweavedKernel
 from ..inference.posterior import Plan, Start, begin, chain_priors
 from ..inference.runtime import numerics
 from ..inference.sampling import SEGMENT, advance, chain_keys
@@ -57,12 +58,14 @@ def fit_many(
         start, state = jax.jit(jax.vmap(partial(begin, plan.program())))(jnp.asarray(seeds), *rows)
         keys = jax.vmap(lambda seed: chain_keys(seed, plan.chains))(jnp.asarray(seeds))
         prior = jax.vmap(partial(chain_priors, plan))(start.theta, *rows)
-        run = _advance_many(plan)
+        run, data, until = _advance_many(plan), Data(*rows, prior), 0.0
         kept, t = [], 0
         while t < plan.warmup + plan.draws * plan.thin:
-            left = plan.warmup - t if t < plan.warmup else plan.warmup + plan.draws * plan.thin - t
-            count = min(-(-left // plan.thin), SEGMENT)
-            state, (new, _) = run(keys, state, t, count, Data(*rows, prior))
+            if t >= until:
+                data, until = _with_steps(data, plan.kernel(), state, t)
+            end = plan.warmup if t < plan.warmup else plan.warmup + plan.draws * plan.thin
+            count = min(-(-int(min(end, until) - t) // plan.thin), SEGMENT)
+            state, (new, _) = run(keys, state, t, count, data)
             if t >= plan.warmup:
                 kept.append(jax.tree.map(lambda a: np.asarray(a[:, :, :count]), new))  # noqa: B023
             t += count * plan.thin
@@ -70,6 +73,18 @@ def fit_many(
                 on_segment(t)
         draws = jax.tree.map(lambda *parts: np.concatenate(parts, axis=2), *kept)
         return Batch(draws, jax.tree.map(np.asarray, start))
+
+
+def _with_steps(data: Data, kernel, state, t: int) -> tuple[Data, float]:
+    """The data with the steps of each fit's trajectories, and the sweep at which they change."""
+    if not isinstance(kernel, InterweavedKernel):
+        return data, np.inf
+    tuning = jax.tree.map(np.asarray, state.tuning)
+    found = [
+        kernel.steps(jax.tree.map(lambda a: a[s], tuning), t)  # noqa: B023
+        for s in range(len(tuning.jumps))
+    ]
+    return replace(data, steps=np.stack([steps for steps, _ in found])), found[0][1]
 
 
 def _advance_many(plan: Plan):

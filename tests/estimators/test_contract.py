@@ -60,6 +60,10 @@ def test_recalibration_on_new_rows(name, fitted, tmp_path):
     model.recalibrate(x, wide)
     assert model.stretch_ > 1
     assert metrics.nll(model.predict_density(x), wide) < before
+    learnt = model.stretch_
+    with pytest.raises(ValueError):
+        model.recalibrate(x[:, :0], wide)
+    assert model.stretch_ == learnt
     assert fitted(name).stretch_ == 1
     if hasattr(model, "save"):
         model.save(tmp_path / "model")

@@ -81,9 +81,9 @@ def test_draws_of_chains_that_are_close_are_kept(never_settled, close):
 
 @pytest.mark.parametrize(
     ("rows", "steps", "most"),
-    [(500, 100, 5000), (1000, 50, 7500), (1000, 200, 3000), (2500, 100, 2000), (10**6, 200, 1200)],
+    [(500, 100, 5000), (1000, 50, 5000), (500, 0, 5000), (1000, 200, 3000), (10**6, 200, 1200)],
 )
-def test_the_budget_takes_about_as_long_for_any_table_and_trajectory(rows, steps, most):
+def test_the_budget_is_smaller_for_large_tables_and_long_trajectories(rows, steps, most):
     assert settings.most_sweeps(None, rows, steps) == most
     assert settings.most_sweeps(None, rows, steps, close=True) == 2 * most
     assert settings.most_sweeps(77, rows, steps, close=True) == 77
@@ -121,10 +121,11 @@ def test_a_fit_that_was_stopped_in_any_round_ends_the_same(never_settled, close,
     assert np.array_equal(load(tmp_path).predict(X), whole.predict(X))
 
 
-def test_an_interrupt_keeps_what_was_drawn(never_settled, close):
+@pytest.mark.usefixtures("close")
+def test_an_interrupt_keeps_the_draws_of_the_last_round(never_settled):
     model = small(**AUTO, max_sweeps=48, progress=stop_at(25, KeyboardInterrupt)).fit(*sloped())
     run = model.posterior_.run
-    assert (run.t, run.n_draws) == ((28, 3) if close else (24, 8))
+    assert (run.t, run.n_draws) == (24, 8)
 
 
 def test_a_budget_that_is_no_number_is_refused():

@@ -1,5 +1,7 @@
 """A model with fewer draws: what it keeps, what it costs, how it is saved."""
 
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
@@ -81,3 +83,8 @@ def test_bad_numbers_are_named(model, arguments, message):
 def test_a_model_that_is_not_fitted():
     with pytest.raises(NotFittedError):
         small().thinned(2)
+
+
+def test_a_thinned_copy_does_not_carry_the_draws_that_it_left(model):
+    few = model.thinned(2)
+    assert len(pickle.dumps(few)) < len(pickle.dumps(model)) - model.posterior_.draws.beta[0].nbytes

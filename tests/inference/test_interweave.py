@@ -16,7 +16,6 @@ from deepnoise.inference.kernels import (
     LENGTHS,
     InterweavedKernel,
     _inverse_mass,
-    _learn_jump,
 )
 from deepnoise.inference.posterior import Plan, fit
 from deepnoise.inference.runtime import numerics
@@ -238,16 +237,20 @@ def test_all_lengths_are_tried_until_the_mass_is_kept(tuning):
 
 def test_jumps_of_before_are_forgotten_and_broken_ones_left_out(tuning):
     _, _, begun = tuning
+    kernel = InterweavedKernel(hard_tanh, warmup=1000, settle=3)
     learnt = replace(begun, window=jnp.array([0, 1000]))
-    learn = lambda t, tuning, jump: _learn_jump(t, tuning, jnp.array(2), jnp.asarray(jump))
-    learnt = learn(0, learnt, 1e4)
-    assert learnt.jumps[2] == 1e4
-    for t in range(1, 400):
+    learn = lambda t, tuning, jump: kernel._learn_jump(t, tuning, jnp.asarray(jump))
+    assert np.isnan(learn(2, learnt, 1e4).jumps).all()
+    learnt = learn(5, learnt, 100.0)
+    assert learnt.jumps[2] == 100
+    for t in range(8, 600, 3):
         learnt = learn(t, learnt, 3.0)
     assert learnt.jumps[2] == pytest.approx(3, rel=1e-3)
     assert np.isnan(learnt.jumps[:2]).all()
-    assert learn(401, learnt, np.inf).jumps[2] == learnt.jumps[2]
-    assert learn(900, learnt, 9.0).jumps[2] == learnt.jumps[2]
+    assert learn(602, learnt, np.inf).jumps[2] == learnt.jumps[2]
+    assert learn(899, learnt, 9.0).jumps[2] == learnt.jumps[2]
+    again = replace(learnt, window=jnp.array([1200, 1300]))
+    assert learn(1202, again, 9.0).jumps[2] == 9
 
 
 def test_chains_keep_the_length_that_their_trials_chose():

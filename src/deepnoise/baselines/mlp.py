@@ -18,6 +18,7 @@ import numpy as np
 from ..estimators import files, settings
 from ..estimators.settings import check_float32
 from ..inference.runtime import numerics
+from ..inference.streams import PREDICTION
 from ..inference.warmstart import UNIFORM_SD, early_stopped
 from ..model.activation import PiecewiseLinear, resolve_activation
 from ..model.network import LOG_2PI
@@ -27,8 +28,6 @@ from ..prediction.density.sums import padded
 Weights = dict[str, Any]
 # A variance in standardised units below which a network may not go.
 VARIANCE_FLOOR = 1e-6
-# Members use fold_in(key(seed), member); this number is no member's.
-PREDICTION = 2**32 - 1
 
 
 class Network(Protocol):

@@ -136,7 +136,9 @@ def good_number(settings: Mapping[str, Any], cores: int, environment: Mapping[st
     elsewhere = environment.get("JAX_PLATFORMS", "") not in ("", "cpu")
     if split or elsewhere or any(settings.get(name) is not None for name in OF_ONE_DEVICE):
         return 1
-    chains = settings.get("chains", 1)
+    chains = settings.get("chains")
+    if not isinstance(chains, int) or chains < 1:
+        return 1
     return next(n for n in range(min(cores, chains), 0, -1) if chains % n == 0)
 
 
@@ -150,7 +152,7 @@ def usable_cores() -> int:
 def _split_cpu(devices: int | str) -> None:
     """Cores as devices: JAX takes a CPU for one, unless it is told before it starts."""
     told = SPLIT_FLAG in os.environ.get("XLA_FLAGS", "")
-    if devices == "all" or told or not 1 < int(devices) <= (os.cpu_count() or 1):
+    if devices == "all" or told or not 1 < int(devices) <= usable_cores():
         return
     import jax
 

@@ -11,12 +11,10 @@ from sklearn.utils.validation import check_consistent_length
 from ..inference.new_site import draw_weights, site_law
 from ..inference.posterior import Posterior
 from ..inference.runtime import numerics
+from ..inference.streams import ADAPTATION
 from .encode import NEW, Column, TableEncoder, site_names
 from .outcomes import exact_rows, representative
 from .predictive import PosteriorPredictive
-
-# fold_in(key(seed), ADAPTATION) serves the weights of a site that came later.
-ADAPTATION = 2**32 - 4
 
 
 def adapted(

@@ -138,9 +138,13 @@ class DensityRegressor(RegressorMixin, TableInputs, ABC):
         self
         """
         check_is_fitted(self)
-        seen = self.check_outcomes(y)
+        seen, earlier = self.check_outcomes(y), self.stretch_
         self.stretch_ = 1.0
-        self._stretch_by(self.predict_density(X), seen)
+        try:
+            self._stretch_by(self.predict_density(X), seen)
+        except BaseException:
+            self.stretch_ = earlier
+            raise
         return self
 
     def _stretch_by(self, density: Density, seen: Any) -> None:

@@ -1,6 +1,5 @@
 """``BDeepNoiseRegressor``: the paper's model behind scikit-learn's door."""
 
-import copy
 import warnings
 from typing import Any, Self
 
@@ -73,7 +72,7 @@ class BDeepNoiseRegressor(SampledEstimator[PosteriorPredictive], DensityRegresso
         rounds that double their length, until ``diagnostics_.settled`` is true.
     max_sweeps : int, optional
         The most sweeps of each chain, where warmup, draws and thin do not fix their number.  By
-        default 5,000 if the chains choose trajectories of 100 steps, fewer if they are longer or
+        default 5,000 if the chains choose trajectories of 50 or 100 steps, fewer if of 200 or
         rows are more than 1,000, and twice as many where chains are close to settling.
     paths : int
         Noise paths to simulate for each posterior draw at prediction.
@@ -664,9 +663,7 @@ class BDeepNoiseRegressor(SampledEstimator[PosteriorPredictive], DensityRegresso
         site_places(self.encoder_)
         rows, outcomes = self.encoded_rows(X), self.check_outcomes(y)
         found = adapted(self.predictive_, X, rows, outcomes, sweeps)
-        made = copy.copy(self)
-        made.encoder_, made.posterior_, made.checkpoint = found.encoder, found.posterior, None
-        return made
+        return self._changed(encoder_=found.encoder, posterior_=found.posterior)
 
     def _lattice_step(self) -> float | None:
         if not isinstance(self.rows_.seen, Window):

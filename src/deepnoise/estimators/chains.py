@@ -53,11 +53,13 @@ def run(
         more = partial(resume, draws=plan.draws, on_segment=on_segment)
         found = kept(more(posterior) if posterior else fit(plan, on_segment=on_segment))
         while _unsettled(found, params):
-            longer = found.posterior.longer(found.diagnostics.close)
             try:
-                found = kept(more(longer))
+                drawn = more(found.posterior.longer(found.diagnostics.close))
             except KeyboardInterrupt:
-                break  # before the first draw of this round: those of the last one are kept
+                break
+            if drawn.run.n_draws < plan.draws:
+                break  # by Ctrl-C as well: the draws of the last round are kept
+            found = kept(drawn)
         if save is not None:
             save.header = header | {"chain_weights": found.chain_weights.tolist()}
             save(found.posterior, last=True)

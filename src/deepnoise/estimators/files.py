@@ -255,7 +255,7 @@ class Checkpointer:
         self._folder, self.header, self._rows = Path(folder), header, {"rows": rows}
         self._known = EMPTY if stored is None else stored.manifest
         self._sweeps = -1 if stored is None else stored.posterior.run.t
-        self._plan = None if stored is None else stored.posterior.plan
+        self._round = None if stored is None else round_of(stored.posterior.plan)
         self._next = -math.inf
 
     def __call__(self, posterior: Posterior, last: bool = False) -> None:
@@ -270,11 +270,11 @@ class Checkpointer:
             return
         held = sum(block.count for block in self._known.blocks)
         # A new round may have other draws in the place of those that are on disk.
-        anew = last or posterior.run.n_draws < held or posterior.plan != self._plan
+        anew = last or posterior.run.n_draws < held or round_of(posterior.plan) != self._round
         known = replace(self._known, blocks=()) if anew else self._known
         try:
             self._known = storage.write(self._folder, posterior, self.header, self._rows, known)
-            self._sweeps, self._plan = posterior.run.t, posterior.plan
+            self._sweeps, self._round = posterior.run.t, round_of(posterior.plan)
         except ModelFileError as error:
             if self._next == -math.inf:
                 raise
@@ -284,6 +284,11 @@ class Checkpointer:
             )
         took = time.monotonic() - began
         self._next = began + max(SECONDS_BETWEEN, took / LARGEST_SHARE)
+
+
+def round_of(plan: Plan) -> tuple[int, int]:
+    """What differs between the rounds of a fit: where draws begin, and their distance."""
+    return plan.burn, plan.thin
 
 
 def checkpoint_seed(folder: str | Path | None) -> int | None:

@@ -11,7 +11,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from ..inference.posterior import FOLDS, Plan
+from ..inference.posterior import Plan
+from ..inference.streams import FOLDS
 from ..model.network import Theta
 from ..model.outcome import Choice, Levels, Window
 from .outcomes import representative, taken

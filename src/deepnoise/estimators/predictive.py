@@ -12,6 +12,7 @@ import numpy as np
 from ..inference.diagnostics import Diagnostics, diagnose
 from ..inference.posterior import Posterior
 from ..inference.runtime import numerics
+from ..inference.streams import INPUT_LAWS, PREDICTION
 from ..model.covariates import InputLaw, input_prior, inputs_given
 from ..model.outcome import Window
 from ..prediction.density.derived import guarded, stretched
@@ -25,9 +26,6 @@ from .outcomes import taken
 from .scale import NetworkScale
 from .units import Units
 
-# Chains use fold_in(key(seed), chain); these numbers are no chain's.
-PREDICTION = 2**32 - 1
-INPUT_LAWS = 2**32 - 3
 # Credible intervals need the law of each single draw, hence more paths than the predictive does.
 PATHS_A_DRAW = 64
 DIAGNOSED_ROWS = 50

@@ -120,12 +120,16 @@ class SampledEstimator(TableInputs, ABC, Generic[Model]):
         draws = held if draws is None else settings.count("draws", draws, 1)
         if draws > held:
             raise ValueError(f"draws must be at most {held}, what each chain has; got {draws}")
-        made = copy.copy(self)
         fewer = self.posterior_.only(spaced(held, draws))
-        made.posterior_ = replace(fewer, plan=replace(fewer.plan, draws=draws))
-        made.paths = self.paths if paths is None else settings.count("paths", paths, 1)
-        # The folder of a checkpoint holds all draws.
-        made.checkpoint = None
+        fewer = replace(fewer, plan=replace(fewer.plan, draws=draws))
+        paths = self.paths if paths is None else settings.count("paths", paths, 1)
+        return self._changed(posterior_=fewer, paths=paths)
+
+    def _changed(self, **attributes: Any) -> Self:
+        """A copy with other draws: it has no checkpoint, and forgets what the old ones gave."""
+        made = copy.copy(self)
+        for name, value in (attributes | {"checkpoint": None, "_predictive": None}).items():
+            setattr(made, name, value)
         return made
 
     def save(self, path: str | Path) -> None:

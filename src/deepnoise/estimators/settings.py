@@ -136,21 +136,21 @@ SHORT_ROUND, LARGE = {"warmup": 200, "draws": 200, "thin": 1}, 2000
 FIXED = {"warmup": 800, "draws": 200, "thin": 4}
 
 
-# Sweeps of a fit that does not settle, if a trajectory has USUAL_STEPS: at most the first number,
-# fewer in proportion for more than ROWS_FOR_ALL rows, at least the second.  Twice as many where
-# chains are close.
+# Sweeps of a fit that does not settle, if a trajectory has no more than USUAL_STEPS: at most the
+# first number, fewer in proportion for more than ROWS_FOR_ALL rows, at least the second.  Twice as
+# many where chains are close.
 MOST_SWEEPS, FEWEST_SWEEPS, ROWS_FOR_ALL, USUAL_STEPS = 5000, 2000, 1000, 100
 
 
 def most_sweeps(value: Any, rows: int, steps: int = USUAL_STEPS, close: bool = False) -> int:
-    """``max_sweeps``, by default what takes about as long for any size of table and trajectory.
+    """``max_sweeps``, by default fewer for larger tables and longer trajectories.
 
     Chains that have come ``close`` get twice as many.
     """
     if value is not None:
         return count("max_sweeps", value, 1)
     most = max(FEWEST_SWEEPS, MOST_SWEEPS * ROWS_FOR_ALL // max(rows, ROWS_FOR_ALL))
-    most = most * (USUAL_STEPS + REST) // (steps + REST)
+    most = most * (USUAL_STEPS + REST) // (max(steps, USUAL_STEPS) + REST)
     return 2 * most if close else most
 
 
@@ -190,10 +190,9 @@ def folds(params: Mapping[str, Any]) -> int:
 
 def lengths(params: Mapping[str, Any], rows: int) -> dict[str, int]:
     """warmup, draws and thin."""
-    given = {name: params[name] for name in FIXED if params[name] is not None}
-    fixed = given or params.get("cross_fit") is not None
     first = SHORT_ROUND if rows > LARGE else FIRST_ROUND
-    usual = (FIXED if fixed else first) | given
+    given = {name: params[name] for name in FIXED if params[name] is not None}
+    usual = (FIXED if fixed_length(params) else first) | given
     return {name: count(name, usual[name], 0 if name == "warmup" else 1) for name in FIXED}
 
 

@@ -16,10 +16,9 @@ from . import gibbs, interweave
 from .gibbs import GibbsState
 from .interweave import Position
 from .refresh import refresh
+from .streams import UNSEEN
 from .unseen import ALL_SEEN, Beside, Data, complete, draw_y_above, propose_x
 
-# fold_in(key of a step, UNSEEN) serves what was not seen; the step itself splits its key.
-UNSEEN = 2**32 - 1
 # Factors of the step size: short steps free a chain whose surroundings have become rough.
 JITTER = (0.2, 1.2)
 # Squared scores: sweeps that their mean remembers, and what stands for a score of 0.
@@ -66,8 +65,8 @@ def _completed(key, state: GibbsState, data: Data) -> GibbsState:
 class Tuning:
     """Step size (dual averaging), mean log squared scores and mean squared jump of each length.
 
-    All are learnt in sweeps t of the ``window``, first <= t < last, and kept after it.  A length
-    that was never tried has a jump of NaN.
+    The step size is learnt in sweeps t of the ``window``, first <= t < last, the others until
+    ``mass_until``; then they are kept.  A length that was never tried has a jump of NaN.
     """
 
     step_size: Any
@@ -179,7 +178,7 @@ class InterweavedKernel:
         tuning = self._learn_step(t, tuning, info.acceptance_rate)
         if data.steps is not None:
             jump = jnp.sum((end.position - flat) ** 2 / inverse_mass)
-            tuning = _learn_jump(t, tuning, turn, jump)
+            tuning = self._learn_jump(t, tuning, jump)
         return interweave.from_position(position(end.position), scales, sites), tuning
 
     def _learn_mass(self, t, tuning: Tuning, score) -> Tuning:
@@ -206,6 +205,15 @@ class InterweavedKernel:
         acceptance = acceptance.astype(tuning.acceptance.dtype)
         return replace(tuning, step_size=step_size, acceptance=acceptance)
 
+    def _learn_jump(self, t, tuning: Tuning, jump: jax.Array) -> Tuning:
+        """The mean squared jump of a length with one more trial."""
+        turn, trials = t % len(self.lengths), (t - tuning.window[0]) // len(self.lengths)
+        old, rate = tuning.jumps[turn], jnp.maximum(1 / (trials + 1.0), 1 / JUMP_MEMORY)
+        new = jnp.where(jnp.isnan(old), jump, old + rate.astype(jump.dtype) * (jump - old))
+        learning = (t >= self.settle) & (t < tuning.mass_until) & jnp.isfinite(new)
+        new = jnp.where(learning, new, old)
+        return replace(tuning, jumps=tuning.jumps.at[turn].set(new))
+
     def best_length(self, jumps: Any) -> int:
         """The length with the largest squared jump for its time, of all chains (chain, length)."""
         worth = np.asarray(jumps, float).mean(axis=0) / (np.array(self.lengths) + REST)
@@ -231,14 +239,6 @@ class InterweavedKernel:
 
     def beside(self, state: InterweavedState) -> Beside:
         return state.gibbs.unseen.beside
-
-
-def _learn_jump(t, tuning: Tuning, turn: jax.Array, jump: jax.Array) -> Tuning:
-    """The mean squared jump of a length with one more trial, until the mass is kept."""
-    old = tuning.jumps[turn]
-    new = jnp.where(jnp.isnan(old), jump, old + (jump - old) / JUMP_MEMORY)
-    new = jnp.where((t < tuning.mass_until) & jnp.isfinite(new), new, old)
-    return replace(tuning, jumps=tuning.jumps.at[turn].set(new))
 
 
 def _inverse_mass(tuning: Tuning, position: Callable[[jax.Array], Position]) -> jax.Array:

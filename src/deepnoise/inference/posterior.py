@@ -19,6 +19,7 @@ from .priors import PriorSpec, build_prior, first_scales, with_utility_noise
 from .runtime import numerics
 from .sampling import SEGMENT, Run, advance, chain_keys, into_room, next_size, with_room
 from .sharding import ONE_DEVICE, Layout
+from .streams import COMPLETION, FOLDS, LATENTS, START
 from .unseen import Data, chain_axes
 from .warmstart import WarmStart
 
@@ -26,11 +27,6 @@ INITS = ("gradient", "prior")
 SAMPLERS = ("interweaved", "gibbs")
 OUTCOMES = ("real", "ordered", "choice")
 LINKS = ("probit", "logit")
-# Sweep t of a chain uses fold_in(key, t); these t are kept for its start, its first latents and
-# its first completion of what was not seen.
-START, LATENTS, COMPLETION = 2**32 - 1, 2**32 - 2, 2**32 - 3
-# Chain c uses fold_in(key(seed), c); this number is no chain's (nor the prediction's, 2**32 - 1).
-FOLDS = 2**32 - 2
 
 
 @dataclass(frozen=True)

@@ -27,9 +27,10 @@ from ..model.network import Latents, Theta
 from . import warmstart
 from .block_sweep import CHUNK, Rows, Sums, added, drawn, no_sums, simulated, variances, weights
 from .gibbs import GibbsState
-from .posterior import FOLDS, LATENTS, Plan, Posterior, Start, begin, chain_priors
+from .posterior import Plan, Posterior, Start, begin, chain_priors
 from .runtime import numerics
 from .sampling import Run, chain_keys
+from .streams import FOLDS, LATENTS
 
 # Peak of a block's arrays, in arrays of all its latents v in float32: u before, v and u after,
 # m, standardised residuals, and float64 copies for the Gram matrices.

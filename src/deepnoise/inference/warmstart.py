@@ -21,13 +21,12 @@ from ..model.network import Theta
 from ..model.outcome import Seen
 from ..model.random import normals
 from .interweave import exp_variances
+from .streams import CHOICE
 
 # More rows than these take no more memory and no more time.
 START_ROWS = 50_000
 # The sd of a uniform of (-1, 1): what torch.nn.Linear draws, times √fan-in.
 UNIFORM_SD = 3**-0.5
-# Five chains share fold_in(key, c // 5); this number is none of theirs.
-CHOICE = 2**32 - 1
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,11 @@ import numpy as np
 from scipy.special import expit, ndtr, softmax, xlogy
 
 from ..inference.runtime import numerics
+from ..inference.streams import LAST, OUTCOME
 from ..model.outcome import NODES_OF_CHOICE, hermite, log_choice
 from ..model.random import normals
 from .per_draw import DrawDensities
 
-# Layer l of a path uses fold_in(key, l); these numbers are no layer's.
-LAST, OUTCOME = 2**32 - 2, 2**32 - 3
 # Quadrature and differences of cdfs do not tell smaller probabilities apart.
 LEAST = 1e-12
 

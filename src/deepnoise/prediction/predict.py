@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..inference.runtime import numerics
+from ..inference.streams import INPUTS
 from ..model.activation import PiecewiseLinear
 from ..model.covariates import InputLaw, fill
 from ..model.marginal import last_covariance, path_means
@@ -22,8 +23,6 @@ from .density.mixture import Components, PredictiveMixture
 from .density.sums import padded
 
 DRAWS_A_BLOCK = 128
-# Layer l of a path uses fold_in(key, l); this number is no layer's.
-INPUTS = 2**32 - 1
 
 
 def predictive(

@@ -15,13 +15,14 @@ import numpy as np
 
 from ..estimators import settings
 from ..estimators.bdeepnoise import BDeepNoiseRegressor
-from ..estimators.predictive import PATHS_A_DRAW, PREDICTION
+from ..estimators.predictive import PATHS_A_DRAW
 from ..estimators.units import Units
 from ..inference.diagnostics import diagnose
 from ..inference.kernels import InterweavedKernel
 from ..inference.posterior import Plan, Start, begin, chain_priors
 from ..inference.runtime import numerics
 from ..inference.sampling import SEGMENT, advance, chain_keys
+from ..inference.streams import PREDICTION
 from ..inference.unseen import Data
 from ..inference.warmstart import tied
 from ..model.network import Theta

@@ -84,7 +84,7 @@ def test_probability_above_with_its_interval(rows, model):
     X, y = rows
     found = model.predict_above(X, np.median(y), level=0.9)
     assert found.shape == (ROWS, 3)
-    assert np.array_equal(found[:, 0], model.probability_above(X, np.median(y)))
+    assert np.array_equal(found[:, 0], model.predict_density(X).probability_above(np.median(y)))
     assert (found[:, 1] <= found[:, 2]).all()
     assert ((found >= 0) & (found <= 1)).all()
     wider = model.predict_above(X, np.median(y), level=0.99)

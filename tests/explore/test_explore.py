@@ -94,7 +94,7 @@ def test_a_method_without_draws():
     engine, controls = Engine(line, rows), make_table(line, rows)
     found = engine.answer(controls.encoded([controls.start(1), controls.start(2)]), 0.0)
     assert np.allclose(found.moments[:, 0], line.predict(rows[:2]))
-    assert np.allclose(found.above[:, 0], line.probability_above(rows[:2], 0.0))
+    assert np.allclose(found.above[:, 0], line.predict_density(rows[:2]).probability_above(0.0))
     assert "(" not in chance(found, 0, 0.0, "y").split("=")[1]
     assert len(facts(found, 0, 0.0, "y")) == 3
 

@@ -214,16 +214,6 @@ class DensityRegressor(RegressorMixin, TableInputs, ABC):
         """
         return self.predict_density(X).quantile(levels)
 
-    def probability_above(self, X: Any, c: ArrayLike) -> np.ndarray:
-        """Return P(y >= c | x) of each row, (N,).
-
-        Parameters
-        ----------
-        X : table (N, P)
-        c : number, or array (N,) with one threshold per row
-        """
-        return self.predict_density(X).probability_above(c)
-
     def sample(self, X: Any, n: int = 1, random_state: Any = None) -> np.ndarray:
         """Draw outcomes from the predictive density of each row.
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
+from deepnoise.inference import refresh as module
 from deepnoise.inference.interweave import rebuild, standardise
 from deepnoise.inference.refresh import draw_noises, refresh, turned
 from deepnoise.inference.runtime import numerics
@@ -36,8 +37,10 @@ def conditional_cdf(x: float, y: float):
     return lambda value: np.interp(value, v, mass / mass[-1])
 
 
-@pytest.mark.parametrize("y", [1.0, 0.2])
-def test_law_of_v(key, y):
+@pytest.mark.parametrize(("y", "turn"), [(1.0, 1.0), (0.2, 1.0), (0.2, 0.5)])
+def test_law_of_v(key, y, turn, monkeypatch):
+    """Points that go half round the ellipse only are another set from each of them."""
+    monkeypatch.setattr(module, "turned", lambda z, new, angle: turned(z, new, turn * angle))
     with numerics():
         theta = two_modes()
         x, target = jnp.full((ROWS, 1), 0.3), jnp.full((ROWS, 1), y)
@@ -50,7 +53,7 @@ def test_law_of_v(key, y):
 
         latents, _ = jax.lax.scan(step, wrong_mode, jax.random.split(key, 60))
         p = kstest(np.asarray(latents.v[0][:, 0]), conditional_cdf(0.3, y)).pvalue
-    assert p > ALPHA
+    assert (p > ALPHA) == (turn == 1)
 
 
 def test_fresh_paths_follow_the_model(key):

@@ -217,10 +217,10 @@ def current_path_left_out(monkeypatch):
     """A refresh in which only new paths compete: no longer invariant."""
     right = kernels.refresh
 
-    def wrong(key, theta, latents, x, y, h, tries, others):
+    def wrong(key, theta, noises, x, y, h, tries, others):
         key_new, key = jax.random.split(key)
-        noises = refresh.draw_noises(key_new, theta, len(x))
-        return right(key, theta, interweave.rebuild(theta, noises, x, h), x, y, h, tries, others)
+        fresh = refresh.draw_noises(key_new, theta, len(x))
+        return right(key, theta, fresh, x, y, h, tries, others)
 
     monkeypatch.setattr(kernels, "refresh", wrong)
 

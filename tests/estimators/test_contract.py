@@ -82,7 +82,7 @@ def test_answers_agree(name, fitted):
     assert (np.diff(quantiles, axis=1) > 0).all()
     assert np.allclose(model.predict_interval(x, 0.9), quantiles[:, [0, 2]])
     if name in NO_DENSITY:
-        for ask in (model.predict_density, model.sample, lambda x: model.probability_above(x, y)):
+        for ask in (model.predict_density, model.sample):
             with pytest.raises(NotImplementedError, match="predict_quantiles"):
                 ask(x)
         return

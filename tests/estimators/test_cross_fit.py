@@ -280,7 +280,9 @@ def test_the_length_of_the_chains_asks_no_row():
     """A rule that stops the chains would look at rows that some of them must not know."""
     plan = deepnoise.estimators.settings.lengths
     params = {"warmup": None, "draws": None, "thin": None}
-    assert plan({**params, "cross_fit": 2}) == {"warmup": 800, "draws": 200, "thin": 4}
+    for rows in (100, 5000):
+        fixed = plan({**params, "cross_fit": 2}, rows)
+        assert fixed == {"warmup": 800, "draws": 200, "thin": 4}
     assert deepnoise.estimators.settings.fixed_length({"cross_fit": 2})
     assert not deepnoise.estimators.settings.fixed_length({"cross_fit": None})
 

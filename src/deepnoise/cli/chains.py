@@ -217,11 +217,9 @@ class RunningRhat:
         return self.found
 
     def _compute(self, posterior: Any, size: int) -> float:
-        import numpy as np
-
         from ..inference.diagnostics import diagnose
+        from ..prediction.per_draw import spaced
 
-        few = posterior.only(slice(-size, None))
-        model, total = self.model.predictive_of(few), len(self.model.rows_)
-        rows = np.unique(np.linspace(0, total - 1, min(total, ROWS)).astype(int))
+        model = self.model.predictive_of(posterior.only(slice(-size, None)))
+        rows = spaced(len(self.model.rows_), ROWS)
         return diagnose(model.functionals(rows), posterior.plan.folds).max_rhat

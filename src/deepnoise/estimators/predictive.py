@@ -18,7 +18,12 @@ from ..model.outcome import Window
 from ..prediction.density.derived import guarded, stretched
 from ..prediction.density.mixture import PredictiveMixture
 from ..prediction.density.supported import Density
-from ..prediction.per_draw import DrawDensities, chain_likelihoods, predictive_functionals
+from ..prediction.per_draw import (
+    DrawDensities,
+    chain_likelihoods,
+    predictive_functionals,
+    spaced,
+)
 from ..prediction.predict import predictive
 from .encode import TableEncoder, without_later
 from .folds import Folds, TrainingRows
@@ -215,8 +220,7 @@ class PosteriorPredictive:
 
     def diagnosed_rows(self) -> np.ndarray:
         """Numbers of the training rows whose predictions judge the chains."""
-        total = len(self.rows)
-        return np.unique(np.linspace(0, total - 1, min(total, DIAGNOSED_ROWS)).astype(int))
+        return spaced(len(self.rows), DIAGNOSED_ROWS)
 
     @cached_property
     def diagnostics(self) -> Diagnostics:

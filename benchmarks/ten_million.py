@@ -11,14 +11,15 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 
 import jax
 import numpy as np
 
 from deepnoise.estimators.settings import memory
-from deepnoise.inference import streaming
-from deepnoise.inference.posterior import Plan
+from deepnoise.inference.posterior import Plan, draw_more
+from deepnoise.inference.streaming import OnDisk
 from deepnoise.inference.warmstart import WarmStart
 from deepnoise.model.activation import hard_tanh
 
@@ -78,14 +79,9 @@ def sample(rows: int, limit: str, sweeps: int) -> dict:
         before, watch = memory_now("RssAnon"), Watch()
         watch.start()
         times.append(time.perf_counter())
-        posterior = streaming.fit(
-            plan,
-            x,
-            y,
-            lambda _: times.append(time.perf_counter()),
-            limit=memory("limit", limit),
-            folder=folder,
-        )
+        with closing(OnDisk(plan, x, y, memory("limit", limit), folder)) as backend:
+            seen = lambda _: times.append(time.perf_counter())  # noqa: E731
+            posterior = draw_more(backend.begin(), backend, plan.draws, seen)
         watch.going = False
     steps = np.diff(times)[2:]
     noise = float(np.sqrt(posterior.draws.tau2[-1].mean()))

@@ -26,8 +26,6 @@ def pytest_configure(config):
     home = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(home / "deepnoise" / "tests"))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
-    # Fits of the command line make the same draws on any machine and in any order of tests.
-    os.environ.setdefault("JAX_NUM_CPU_DEVICES", "1")
     # Fast tests compile much and run little, so their programs are not optimised.  Proofs that draw
     # much are: level 1 draws as fast as XLA's own and compiles in two thirds of the time.
     level = 1 if config.option.markexpr in ("slow", "long") else 0

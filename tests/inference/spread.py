@@ -12,14 +12,16 @@ from typing import Any
 import jax
 import numpy as np
 
-from deepnoise.inference import posterior as chains
+from deepnoise.inference.in_memory import InMemory
 from deepnoise.inference.kernels import InterweavedKernel
-from deepnoise.inference.posterior import Plan, Posterior, observed, placed
+from deepnoise.inference.posterior import Plan, Posterior
 from deepnoise.inference.runtime import numerics
-from deepnoise.inference.sampling import advance, chain_keys
+from deepnoise.inference.sampling import advance
 from deepnoise.inference.sharding import Layout
 from deepnoise.model.activation import hard_tanh
 from deepnoise.model.outcome import Window
+
+from .fits import fit, resume
 
 HIDDEN = (3,)
 STEPS = 4
@@ -62,8 +64,8 @@ def compare(sampler: str, dtype: str, gaps: bool, devices: int | str) -> dict[st
     plan, (x, y) = plan_of(sampler, dtype), rows(61, gaps)
     # Two chains on four devices are a mesh of 2 x 2, one chain on two processes splits its rows.
     plan = replace(plan, chains=1 if devices == "all" else 2)
-    one = chains.fit(plan, x, y)
-    several = chains.fit(plan, x, y, devices=devices)
+    one = fit(plan, x, y)
+    several = fit(plan, x, y, devices=devices)
     found = {
         "start": apart(several.start, one.start),
         "whole": [apart(draw(several, d), draw(one, d)) for d in range(plan.draws)],
@@ -71,8 +73,8 @@ def compare(sampler: str, dtype: str, gaps: bool, devices: int | str) -> dict[st
     steps = []
     for more in range(plan.draws + 1, plan.draws + 1 + STEPS):
         one = replace(one, run=one.run.whole())
-        there = chains.resume(one, x, y, more, devices=devices)
-        one = chains.resume(one, x, y, more)
+        there = resume(one, x, y, more, devices=devices)
+        one = resume(one, x, y, more)
         steps.append(apart(draw(there, -1), draw(one, -1)))
     return {**found, "steps": steps}
 
@@ -89,10 +91,9 @@ def exchanges(sampler: str) -> dict[str, int]:
     plan, (x, y) = replace(plan_of(sampler, "float32"), init="prior", chains=1), rows(4001)
     layout = Layout.over(4, plan.chains, len(x))
     with numerics():
-        posterior = chains.fit(replace(plan, warmup=0, draws=1), x, y, devices=4)
-        data = placed(plan, posterior.start, observed(plan, x, y), layout)
-        keys = layout.place_chains(chain_keys(plan.seed, 1))
-        now = keys, posterior.run.state, np.int64(0), np.int64(1), data
+        backend = InMemory(plan, x, y, devices=4)
+        state = backend.begin().run.state
+        now = backend.keys, state, np.int64(0), np.int64(1), backend.data
         # Of loops that choose their length the program does not say how often they turn.
         kernel = plan.kernel()
         if isinstance(kernel, InterweavedKernel):

@@ -6,12 +6,15 @@ import jax
 import numpy as np
 import pytest
 
-from deepnoise.inference import posterior
-from deepnoise.inference.posterior import Plan, fit, may_fill, resume
-from deepnoise.inference.sampling import advance
+from deepnoise.inference import in_memory
+from deepnoise.inference.in_memory import may_fill
+from deepnoise.inference.posterior import Plan
+from deepnoise.inference.sampling import advance_one
 from deepnoise.inference.sharding import Layout, rung
 from deepnoise.model.activation import hard_tanh
 from deepnoise.model.outcome import Window
+
+from .fits import fit, resume
 
 PLAN = Plan((3,), hard_tanh, seed=2, chains=2, warmup=2, draws=3, init="prior", dtype="float64")
 rng = np.random.default_rng(0)
@@ -34,7 +37,7 @@ def test_padding_changes_nothing(hidden, sampler, y, monkeypatch):
     plan = replace(PLAN, hidden=hidden, sampler=sampler)
     padded = fit(plan, X[:37], y)
     assert padded.run.layout.size == 40
-    monkeypatch.setattr(posterior, "may_fill", lambda plan, x: False)
+    monkeypatch.setattr(in_memory, "may_fill", lambda plan, x: False)
     plain = fit(plan, X[:37], y)
     same = lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-10)
     jax.tree.map(same, padded.draws, plain.draws)
@@ -51,10 +54,10 @@ def test_padding_that_counts_is_noticed(monkeypatch):
 
 def test_tables_of_about_the_same_length_share_a_program():
     fit(PLAN, X[:37], Y[:37])
-    before = advance._cache_size()
+    before = advance_one._cache_size()
     for rows in (38, 40):
         fit(PLAN, X[:rows], Y[:rows])
-    assert advance._cache_size() == before
+    assert advance_one._cache_size() == before
 
 
 def test_a_padded_run_resumes_to_the_same_draws():

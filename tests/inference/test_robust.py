@@ -4,9 +4,11 @@ import jax
 import numpy as np
 import pytest
 
-from deepnoise.inference.posterior import Plan, fit
+from deepnoise.inference.posterior import Plan
 from deepnoise.inference.priors import PriorSpec
 from deepnoise.model.activation import hard_tanh
+
+from .fits import fit
 
 RNG = np.random.default_rng(1)
 BASE = RNG.normal(size=(6, 3))

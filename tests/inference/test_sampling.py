@@ -12,12 +12,14 @@ import pytest
 from deepnoise.inference import posterior
 from deepnoise.inference.gibbs import sweep
 from deepnoise.inference.kernels import Data, GibbsKernel, InterweavedKernel
-from deepnoise.inference.posterior import Plan, fit, resume
+from deepnoise.inference.posterior import Plan
 from deepnoise.inference.runtime import numerics
-from deepnoise.inference.sampling import Run, advance
+from deepnoise.inference.sampling import Run, advance_one
+from deepnoise.inference.sharding import Layout
 from deepnoise.model.activation import hard_tanh
 
 from ..oracle import random_model
+from .fits import fit, resume
 
 # One shape for all tests, so that each sampler is compiled once.
 PLAN = Plan((3,), hard_tanh, seed=5, chains=2, warmup=6, draws=9, init="prior", sampler="gibbs")
@@ -58,17 +60,29 @@ def test_thinning_keeps_every_second_draw():
     assert_same(thinned.draws, jax.tree.map(lambda a: a[:, 1:8:2], whole.draws))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_adding_chains_does_not_change_the_others(sampler):
-    """But for rounding: one number a chain, such as a learnt scale, is computed in other vectors.
-
-    Rounding grows from sweep to sweep, so only the first ones are compared.
-    """
     plan = replace(PLAN, sampler=sampler, warmup=0, draws=2)
     two, three = (fit(replace(plan, chains=c), X, Y) for c in (2, 3))
+    assert_same(jax.tree.map(lambda a: a[:2], three.draws), two.draws)
+
+
+@pytest.mark.parametrize("number", ["1", "3"])
+def test_the_number_of_cores_does_not_matter(plan, number, monkeypatch):
+    whole = fit(plan, X, Y)
+    monkeypatch.setenv("OMP_NUM_THREADS", number)
+    assert_same(fit(plan, X, Y).draws, whole.draws)
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_chains_together_draw_what_chains_apart_do(sampler, monkeypatch):
+    """As one program, which GPUs run; rounding grows, so only the first draws are compared."""
+    plan = replace(PLAN, sampler=sampler, warmup=0, draws=2)
+    apart = fit(plan, X, Y)
+    monkeypatch.setattr(Layout, "apart", False)
+    together = fit(plan, X, Y)
     close = lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-4)
-    jax.tree.map(close, jax.tree.map(lambda a: a[:2], three.draws), two.draws)
+    jax.tree.map(close, together.draws, apart.draws)
 
 
 def test_chains_and_seeds_differ():
@@ -149,11 +163,11 @@ def compilations(caplog):
 
 def test_a_second_fit_compiles_nothing(plan, caplog):
     fit(plan, X, Y)
-    size = advance._cache_size()
+    size = advance_one._cache_size()
     with jax.log_compiles(), caplog.at_level(logging.WARNING):
         again = fit(replace(plan, seed=17, draws=7), X + 1, Y)
         resume(again, X, Y, 9)
-    assert advance._cache_size() == size
+    assert advance_one._cache_size() == size
     assert not compilations(caplog)
 
 
@@ -162,7 +176,7 @@ def test_one_program_serves_warmup_draws_and_resume(caplog):
     with jax.log_compiles(), caplog.at_level(logging.WARNING):
         resume(fit(plan, X, Y), X, Y, 90)
     programs = compilations(caplog)
-    for name in ("begin_start", "begin_state", "advance"):
+    for name in ("begin_chain", "begin_state", "draw_chain"):
         assert sum(name in program for program in programs) == 1
 
 

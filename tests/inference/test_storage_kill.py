@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deepnoise.inference import posterior as chains
 from deepnoise.inference.posterior import Plan
 from deepnoise.inference.storage import EMPTY, read, write
 from deepnoise.model.activation import hard_tanh
 
+from .fits import fit, resume
 from .stored import assert_same
 
 ROOT = Path(__file__).parents[2]
@@ -75,7 +75,7 @@ def test_death_at_every_step_of_a_write(tmp_path):
 PLAN = Plan((2,), hard_tanh, 3, chains=2, warmup=8, draws=2000, init="prior")
 FIT = """
 import sys
-from deepnoise.inference import posterior as chains
+from tests.inference.fits import fit, resume
 from deepnoise.inference.storage import EMPTY, read, write
 from tests.inference.test_storage_kill import PLAN, rows
 
@@ -86,9 +86,9 @@ def save(posterior):
 if len(sys.argv) > 2:
     stored = read(folder)
     known = stored.manifest
-    chains.resume(stored.posterior, *rows(), PLAN.draws, save)
+    resume(stored.posterior, *rows(), PLAN.draws, save)
 else:
-    chains.fit(PLAN, *rows(), save)
+    fit(PLAN, *rows(), save)
 """
 
 
@@ -122,8 +122,8 @@ def test_chains_killed_again_and_again_draw_the_same_numbers(tmp_path):
     draws += [killed(folder, rng.uniform(0, 0.4), "resume") for _ in range(2)]
     assert draws == sorted(draws)
     assert draws[-1] < PLAN.draws
-    went_on = chains.resume(read(folder).posterior, *rows(), PLAN.draws)
-    assert_same(went_on.run, chains.fit(PLAN, *rows()).run)
+    went_on = resume(read(folder).posterior, *rows(), PLAN.draws)
+    assert_same(went_on.run, fit(PLAN, *rows()).run)
 
 
 class Stop(Exception):
@@ -142,8 +142,8 @@ def test_stopped_in_warm_up_or_later_the_tuned_sampler_goes_on_exactly(tmp_path,
             raise Stop
 
     with pytest.raises(Stop):
-        chains.fit(plan, *rows(), save)
+        fit(plan, *rows(), save)
     stored = read(tmp_path, lazy=True)
     assert (stored.posterior.run.n_draws == 0) == (stop < plan.warmup)
-    went_on = chains.resume(stored.posterior, *rows(), plan.draws)
-    assert_same(went_on.run, chains.fit(plan, *rows()).run)
+    went_on = resume(stored.posterior, *rows(), plan.draws)
+    assert_same(went_on.run, fit(plan, *rows()).run)

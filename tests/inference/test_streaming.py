@@ -1,19 +1,22 @@
 """Streamed sweeps: the draws of a run in memory, whatever the blocks, stopped or not."""
 
 import signal
+from contextlib import closing
 from dataclasses import replace
 
 import jax
 import numpy as np
 import pytest
 
-from deepnoise.inference import block_sweep, streaming, warmstart
-from deepnoise.inference import posterior as in_memory
-from deepnoise.inference.posterior import Plan
+from deepnoise.inference import block_sweep, runtime, streaming, warmstart
+from deepnoise.inference.posterior import Plan, draw_more
 from deepnoise.inference.runtime import numerics
+from deepnoise.inference.streaming import OnDisk
 from deepnoise.inference.warmstart import WarmStart
 from deepnoise.model.activation import hard_sigmoid, hard_tanh
 from deepnoise.model.network import Latents
+
+from .fits import fit, resume
 
 ROWS = 700
 PLAN = Plan(
@@ -42,7 +45,17 @@ def rows():
 @pytest.fixture(scope="module")
 def whole(rows):
     """A run in memory."""
-    return in_memory.fit(PLAN, *rows)
+    return fit(PLAN, *rows)
+
+
+def on_disk(plan, x, y, limit=LIMIT, on_segment=None):
+    with closing(OnDisk(plan, x, y, limit)) as rows:
+        return draw_more(rows.begin(), rows, plan.draws, on_segment)
+
+
+def resumed_on_disk(posterior, x, y, draws):
+    with closing(OnDisk(PLAN, x, y, LIMIT)) as rows:
+        return draw_more(rows.take_up(posterior), rows, draws)
 
 
 def close(ours, theirs, tolerance=1e-9):
@@ -53,7 +66,7 @@ def close(ours, theirs, tolerance=1e-9):
 
 def test_draws_and_latents_are_those_of_a_run_in_memory(rows, whole):
     seen = []
-    streamed = streaming.fit(PLAN, *rows, lambda p: seen.append(p.run.t), limit=LIMIT)
+    streamed = on_disk(PLAN, *rows, on_segment=lambda p: seen.append(p.run.t))
     assert seen == [2, 4, 6, 8, 10, 12]
     assert streamed.run.t == whole.run.t
     close(streamed.draws, whole.draws)
@@ -68,16 +81,16 @@ def test_deeper_and_from_a_start_that_some_rows_gave(rows, monkeypatch, dtype, t
     changed = {"hidden": (4, 3), "init": "gradient", "dtype": dtype, "warmstart": start}
     plan, (x, y) = replace(PLAN, **changed), (a.astype(dtype) for a in rows)
     limit = streaming.row_bytes(plan, 2, 1) * 300
-    streamed, whole = streaming.fit(plan, x, y, limit=limit), in_memory.fit(plan, x, y)
+    streamed, whole = on_disk(plan, x, y, limit), fit(plan, x, y)
     close(streamed.start.theta, whole.start.theta, tolerance)
     close(streamed.draws, whole.draws, tolerance)
     close(streamed.run.state, whole.run.state, tolerance)
 
 
 def test_a_run_can_change_between_memory_and_disk(rows, whole):
-    part = in_memory.fit(replace(PLAN, draws=1), *rows)
-    streamed = streaming.resume(part, *rows, 2, limit=LIMIT)
-    back = in_memory.resume(streamed, *rows, 3)
+    part = fit(replace(PLAN, draws=1), *rows)
+    streamed = resumed_on_disk(part, *rows, 2)
+    back = resume(streamed, *rows, 3)
     close(back.draws, whole.draws)
 
 
@@ -120,15 +133,15 @@ def test_ctrl_c_waits_for_a_whole_draw(rows):
         if posterior.run.n_draws == 1:
             signal.raise_signal(signal.SIGINT)
 
-    stopped = streaming.fit(PLAN, *rows, interrupt, limit=LIMIT)
+    stopped = on_disk(PLAN, *rows, on_segment=interrupt)
     assert stopped.run.n_draws == 1
-    resumed = streaming.resume(stopped, *rows, 3, limit=LIMIT)
-    unbroken = streaming.fit(PLAN, *rows, limit=LIMIT)
+    resumed = resumed_on_disk(stopped, *rows, 3)
+    unbroken = on_disk(PLAN, *rows)
     close(resumed.draws, unbroken.draws, 0)
     reached = []
 
     def block():
-        with streaming.uninterrupted():
+        with runtime.uninterrupted():
             signal.raise_signal(signal.SIGINT)
             reached.append("the end")
 
@@ -140,9 +153,9 @@ def test_ctrl_c_waits_for_a_whole_draw(rows):
 def test_what_cannot_be_streamed_is_refused(rows):
     x, y = rows
     with pytest.raises(ValueError, match="sampler='gibbs'"):
-        streaming.fit(replace(PLAN, sampler="interweaved"), x, y, limit=10**6)
+        OnDisk(replace(PLAN, sampler="interweaved"), x, y, 10**6)
     holes = np.where(x > 2, np.nan, x)
     with pytest.raises(ValueError, match="fill missing values of X"):
-        streaming.fit(PLAN, holes, y, limit=10**6)
+        OnDisk(PLAN, holes, y, 10**6)
     with pytest.raises(ValueError, match="memory_limit of 1000 bytes is too small"):
-        streaming.fit(PLAN, x, y, limit=1000)
+        OnDisk(PLAN, x, y, 1000)

@@ -46,6 +46,6 @@ def test_threads_do_not_change_the_answer(key, monkeypatch):
     monkeypatch.setattr(predict, "DRAWS_A_BLOCK", 2)
     found = []
     for workers in (1, 3):
-        monkeypatch.setattr(predict, "_workers", lambda laws, n=workers: n)
+        monkeypatch.setattr(predict, "cores", lambda n=workers: n)
         found.append(table(key).components().means)
     np.testing.assert_array_equal(*found)

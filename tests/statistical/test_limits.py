@@ -8,10 +8,11 @@ import pytest
 import scipy.stats
 
 from deepnoise.inference.diagnostics import diagnose
-from deepnoise.inference.posterior import Plan, fit
+from deepnoise.inference.posterior import Plan
 from deepnoise.inference.priors import PriorSpec
 from deepnoise.model.activation import hard_tanh
 
+from ..inference.fits import fit
 from ..statistics import rejected, two_sided
 
 TIGHT = 1e7

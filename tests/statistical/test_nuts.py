@@ -9,13 +9,14 @@ import pytest
 from deepnoise.inference import interweave
 from deepnoise.inference.diagnostics import diagnose
 from deepnoise.inference.interweave import Noises
-from deepnoise.inference.posterior import Plan, fit
+from deepnoise.inference.posterior import Plan
 from deepnoise.inference.priors import PriorSpec, build_prior
 from deepnoise.inference.runtime import numerics
 from deepnoise.model.activation import hard_tanh
 from deepnoise.model.marginal import last_covariance, path_means
 from deepnoise.model.network import sample_prior
 
+from ..inference.fits import fit
 from ..statistics import mcse
 
 SPEC = PriorSpec(weight=(3.0, 2.0), bias=(3.0, 2.0), preact=(3.0, 1.0), postact=(3.0, 1.0))

@@ -9,13 +9,14 @@ import pytest
 import scipy.stats
 
 from deepnoise.inference.new_site import SiteLaw, draw_weights
-from deepnoise.inference.posterior import Plan, fit
+from deepnoise.inference.posterior import Plan
 from deepnoise.inference.runtime import numerics
 from deepnoise.model.activation import hard_tanh
 from deepnoise.model.gamma import Gamma
 from deepnoise.model.inverse_gamma import InverseGamma
 from deepnoise.model.network import Prior, Theta
 
+from ..inference.fits import fit
 from ..oracle import ACTIVATIONS, random_model
 from ..statistics import ALPHA
 from . import ratio

@@ -96,9 +96,8 @@ class DeepNoiseRegressor(StandardizedRegressor):
         settings.check_float32(x, y, "use standardize=True")
         with numerics():
             key = jax.random.key(seed)
-            train, held = warmstart.folds(
-                jax.random.fold_in(key, mlp.PREDICTION), len(x), self.members
-            )
+            one_fold = partial(warmstart.fold, jax.random.fold_in(key, mlp.PREDICTION), len(x))
+            train, held = jax.vmap(one_fold)(jnp.arange(self.members))
             theta, loss = _fit(
                 mlp.member_keys(seed, self.members),
                 *(jnp.asarray(part, jnp.float32) for part in (x, y)),

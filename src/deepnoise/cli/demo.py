@@ -11,7 +11,6 @@ from . import options
 from .app import Command, note
 from .chains import duration, watch
 from .plot import write_pictures
-from .processes import share_cores
 
 QUICK = {"hidden": (3,), "chains": 2, "warmup": 20, "draws": 10, "paths": 4}
 QUICK |= {"init": "prior", "sampler": "gibbs"}
@@ -46,7 +45,6 @@ def demo(out, quick, quiet) -> None:
     X, X_test, y, y_test = train_test_split(data.data, data.target, random_state=0)
     note(f"fitting {len(y)} patients, {X.shape[1]} measurements each; {len(y_test)} are held out")
     model = BDeepNoiseRegressor(**(QUICK if quick else {}), random_state=0)
-    model.set_params(devices=share_cores(model.get_params()))
     model.set_params(progress=False if quiet else watch(model))
     began = time.monotonic()
     model.fit(X, y)

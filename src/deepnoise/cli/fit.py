@@ -17,7 +17,7 @@ from .chains import (
     persist,
     summarise,
 )
-from .models import Columns, open_model, recalled_settings, remember
+from .models import Columns, open_model, remember
 from .processes import process_options
 from .tables import called, listed, read_table
 from .targets import Target, in_order, target_options
@@ -158,7 +158,7 @@ def fit(data, seen, out, drop, seed, checkpoint, meet, force, quiet, as_json, **
     settings = of_kind(seen, settings, y)
     own = beside(out, force)
     folder = checkpoint or own
-    with meet(settings) as party:
+    with meet() as party:
         model = estimator(seen)(**settings, devices=party.devices, random_state=seed)
         if not party.leads:
             follow(model, lambda: model.fit(X, y), folder, data)
@@ -265,7 +265,7 @@ def resume(model, draws, meet, quiet, as_json) -> None:
 
     With any number of devices and processes, whatever began it; each must see the folder.
     """
-    with meet(recalled_settings(model)) as party:
+    with meet() as party:
         estimator = open_model(model, lazy=False)
         kept, wanted = estimator.posterior_.run.n_draws, draws or estimator.posterior_.plan.draws
         if wanted <= kept:

@@ -1,13 +1,8 @@
-"""Who shares a fit: cores of this process, and other processes, on one machine or many.
-
-How processes meet, and which of them writes.
-"""
+"""Other processes of the same fit, on one machine or many: how they meet, and which one writes."""
 
 import atexit
 import os
 import sys
-from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Any
@@ -18,9 +13,6 @@ from .app import BadInput, Failure, first_line
 
 SECONDS_TO_MEET = 120
 SECONDS_OF_SILENCE = 100
-SPLIT_FLAG = "xla_force_host_platform_device_count"
-# Settings that one device only has: these chains have different rows, or rows on disk.
-OF_ONE_DEVICE = ("memory_limit", "cross_fit")
 
 
 class Number(click.ParamType):
@@ -40,10 +32,7 @@ class Number(click.ParamType):
 
 
 def process_options(command: Any) -> Any:
-    """Devices of this process, and other processes of the same fit.
-
-    ``meet(settings)`` joins them for a fit of these settings of an estimator.
-    """
+    """Devices of this process, and other processes of the same fit: ``meet()`` joins them."""
 
     @wraps(command)
     def meeting(*args, devices, processes, process_id, coordinator, **given):
@@ -63,8 +52,9 @@ def process_options(command: Any) -> Any:
         click.option(
             "--devices",
             type=Number("all"),
-            show_default="one GPU, or as many cores as share the chains evenly",
-            help='GPUs of this process to use, or "all"; without a GPU, cores to share the chains.',
+            default=1,
+            show_default=True,
+            help='GPUs of this process to use, or "all". Cores of a CPU share the chains anyway.',
         ),
     ):
         meeting = option(meeting)
@@ -90,20 +80,11 @@ class Party:
             atexit.register(_leave, getattr(error, "exit_code", 1))
 
 
-def join(
-    devices,
-    processes,
-    process_id: int | None,
-    coordinator: str | None,
-    settings: Mapping[str, Any],
-) -> Party:
+def join(devices, processes, process_id: int | None, coordinator: str | None) -> Party:
     """Meet the other processes of this fit, if there are any."""
     if processes == 1:
         if process_id is not None or coordinator is not None:
             raise BadInput("--process-id and --coordinator need --processes")
-        if devices is None:
-            return Party(share_cores(settings))
-        _split_cpu(devices)
         return Party(devices)
     if processes == "auto":
         return _met(coordinator, None, process_id)
@@ -115,49 +96,6 @@ def join(
     if not host or not port.isdecimal():
         raise BadInput(f"--coordinator must be HOST:PORT; got {coordinator!r}")
     return _met(coordinator, processes, process_id)
-
-
-def share_cores(settings: Mapping[str, Any]) -> int:
-    """Make as many cores devices as are good for a fit; how many JAX then has for it."""
-    wanted = good_number(settings, usable_cores(), os.environ)
-    if wanted == 1:
-        return 1
-    _split_cpu(wanted)
-    import jax
-
-    # There may be a GPU, or JAX may have started with another number.
-    found = jax.local_devices()
-    return wanted if found[0].platform == "cpu" and len(found) >= wanted else 1
-
-
-def good_number(settings: Mapping[str, Any], cores: int, environment: Mapping[str, str]) -> int:
-    """The largest number of cores that share the chains evenly; 1 if the user has set JAX up."""
-    split = "JAX_NUM_CPU_DEVICES" in environment or SPLIT_FLAG in environment.get("XLA_FLAGS", "")
-    elsewhere = environment.get("JAX_PLATFORMS", "") not in ("", "cpu")
-    if split or elsewhere or any(settings.get(name) is not None for name in OF_ONE_DEVICE):
-        return 1
-    chains = settings.get("chains")
-    if not isinstance(chains, int) or chains < 1:
-        return 1
-    return next(n for n in range(min(cores, chains), 0, -1) if chains % n == 0)
-
-
-def usable_cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def _split_cpu(devices: int | str) -> None:
-    """Cores as devices: JAX takes a CPU for one, unless it is told before it starts."""
-    told = SPLIT_FLAG in os.environ.get("XLA_FLAGS", "")
-    if devices == "all" or told or not 1 < int(devices) <= usable_cores():
-        return
-    import jax
-
-    with suppress(RuntimeError):
-        jax.config.update("jax_num_cpu_devices", int(devices))
 
 
 def _met(coordinator: str | None, processes: int | None, process_id: int | None) -> Party:

@@ -2,17 +2,18 @@
 
 import hashlib
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
-from functools import partial
 from typing import Any, TypeVar
 
 import jax
 import numpy as np
 
-from ..inference import posterior as chains_of
 from ..inference import streaming
-from ..inference.posterior import Plan, Posterior
+from ..inference.in_memory import InMemory
+from ..inference.posterior import Plan, Posterior, draw_more
 from ..inference.sharding import Crew
+from ..inference.streaming import OnDisk
 from ..prediction.per_draw import chain_weights
 from . import settings
 from .files import Checkpointer, checkpoint_seed
@@ -45,16 +46,20 @@ def run(
     def kept(drawn: Posterior) -> Model:
         return _weighed(predictive_of(_whole(drawn)), params.get("combine", "equal"))
 
-    with crew.working(), reporting(params["progress"] if crew.leads else False) as report:
+    shown = params["progress"] if crew.leads else False
+    with (
+        crew.working(),
+        reporting(shown) as report,
+        _backend(plan, params, rows, folds) as backend,
+    ):
         if crew.size > 1:
             crew.check_same(_digest(plan, posterior, stored), "rows, settings or checkpoints")
-        fit, resume = _sampler(plan, params, rows, folds)
-        on_segment = _after_segments(save, report)
-        more = partial(resume, draws=plan.draws, on_segment=on_segment)
-        found = kept(more(posterior) if posterior else fit(plan, on_segment=on_segment))
-        while _unsettled(found, params):
+        given = backend, plan.draws, _after_segments(save, report)
+        begun = backend.take_up(posterior) if posterior else backend.begin()
+        found = kept(draw_more(begun, *given))
+        while longer := _next_round(found, params):
             try:
-                drawn = more(found.posterior.longer(found.diagnostics.close))
+                drawn = draw_more(backend.take_up(longer), *given)
             except KeyboardInterrupt:
                 break
             if drawn.run.n_draws < plan.draws:
@@ -95,37 +100,39 @@ def _weighed(found: Model, combine: str) -> Model:
     return replace(found, chain_weights=weights)
 
 
-def _unsettled(found: PosteriorPredictive, params: Mapping[str, Any]) -> bool:
-    """Whether another round of draws is wanted, and within ``max_sweeps``."""
-    plan, run = found.posterior.plan, found.posterior.run
-    if settings.fixed_length(params) or run.n_draws < plan.draws:
-        return False
-    rows, steps = len(found.rows), found.posterior.steps
-    budget = partial(settings.most_sweeps, params["max_sweeps"], rows, steps)
-    if 2 * run.t > budget(close=True):
-        return False
-    judged = found.diagnostics
-    return not judged.settled and 2 * run.t <= budget(judged.close)
+def _next_round(found: PosteriorPredictive, params: Mapping[str, Any]) -> Posterior | None:
+    """The chains with another round to come; None if they have settled or have no budget left."""
+    posterior = found.posterior
+    if settings.fixed_length(params) or posterior.run.n_draws < posterior.plan.draws:
+        return None
+
+    def within_budget(close: bool) -> Posterior | None:
+        longer = posterior.longer(close)
+        most = settings.most_sweeps(params["max_sweeps"], len(found.rows), posterior.steps, close)
+        return longer if longer.run.t + longer.sweeps_left <= most else None
+
+    # Chains that are close have the shorter round and the larger budget.
+    if within_budget(close=True) is None or found.diagnostics.settled:
+        return None
+    return within_budget(found.diagnostics.close)
 
 
-def _sampler(
+def _backend(
     plan: Plan, params: Mapping[str, Any], rows: TrainingRows, folds: Folds | None
-) -> tuple[Callable[..., Posterior], Callable[..., Posterior]]:
-    """``fit`` and ``resume`` of these rows: in memory or, where that would not do, from disk."""
+) -> AbstractContextManager[Any]:
+    """These rows: in memory or, where that would not do, on disk."""
     limit = settings.memory("memory_limit", params.get("memory_limit"))
-    given: dict[str, Any] = {"x": rows.x, "y": rows.seen}
     if limit is not None and streaming.needed(plan, rows.x, rows.seen, limit):
         if params["devices"] != 1:
             raise ValueError("memory_limit needs devices=1: one device reads rows on disk")
         # Beside the checkpoint there is room on disk; a temporary folder may lie in memory.
-        given |= {"limit": limit, "folder": params["checkpoint"]}
-        return partial(streaming.fit, **given), partial(streaming.resume, **given)
+        return closing(OnDisk(plan, rows.x, rows.seen, limit, params["checkpoint"]))
     if folds is not None:
         if params["devices"] != 1:
             raise ValueError("chains of cross_fit need devices=1: they have different rows")
-        given = dict(zip(("x", "y", "counted"), folds.given(plan), strict=True))
-    given["devices"] = settings.devices(params["devices"])
-    return partial(chains_of.fit, **given), partial(chains_of.resume, **given)
+        x, y, counted = folds.given(plan)
+        return nullcontext(InMemory(plan, x, y, counted=counted))
+    return nullcontext(InMemory(plan, rows.x, rows.seen, settings.devices(params["devices"])))
 
 
 def _digest(plan: Plan, posterior: Posterior | None, rows: dict[str, np.ndarray]) -> int:

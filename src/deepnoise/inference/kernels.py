@@ -1,5 +1,6 @@
 """Markov kernels: what one step of a chain is.  Kernels are hashable: compiled code is reused."""
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -219,14 +220,14 @@ class InterweavedKernel:
         worth = np.asarray(jumps, float).mean(axis=0) / (np.array(self.lengths) + REST)
         return self.lengths[int(np.argmax(np.where(np.isnan(worth), -1.0, worth)))]
 
-    def steps(self, tuning: Tuning, t: int) -> tuple[np.ndarray, float]:
-        """Steps of the trajectories from sweep t on, in turn, and the sweep at which they change.
+    def steps(self, tuning: Tuning, t: int) -> tuple[np.ndarray, int]:
+        """Steps of the trajectories from sweep t on, in turn, and for how many sweeps.
 
         ``tuning`` is that of all chains, in memory.
         """
         if t < tuning.mass_until:
-            return np.array(self.lengths), int(tuning.mass_until)
-        return np.full(len(self.lengths), self.best_length(tuning.jumps)), np.inf
+            return np.array(self.lengths), int(tuning.mass_until) - t
+        return np.full(len(self.lengths), self.best_length(tuning.jumps)), sys.maxsize
 
     def _dual_averaging(self):
         # Imported here, as hmc is: predictions need no blackjax, and it takes half a second.

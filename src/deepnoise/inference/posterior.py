@@ -4,11 +4,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from ..model.activation import PiecewiseLinear
 from ..model.covariates import Missing
@@ -16,11 +15,11 @@ from ..model.network import Prior, Scales, Theta, sample_prior
 from . import notebook, unseen, warmstart
 from .kernels import GibbsKernel, InterweavedKernel, tuned_again
 from .priors import PriorSpec, build_prior, first_scales, with_utility_noise
-from .runtime import numerics
-from .sampling import SEGMENT, Run, advance, chain_keys, into_room, next_size, with_room
+from .runtime import cores, in_threads, numerics, stacked, uninterrupted
+from .sampling import SEGMENT, Run, chain_keys, into_room, next_size, with_room
 from .sharding import ONE_DEVICE, Layout
 from .streams import COMPLETION, FOLDS, LATENTS, START
-from .unseen import Data, chain_axes
+from .unseen import Beside, Data, chain_axes
 from .warmstart import WarmStart
 
 INITS = ("gradient", "prior")
@@ -151,10 +150,11 @@ class Posterior:
         return (before + plan.draws - run.n_draws) * plan.thin
 
     def longer(self, close: bool = False) -> "Posterior":
-        """The same chains with a round to come that about doubles their length.
+        """The same chains with a round to come.
 
-        If they are ``close`` to settling, every few draws are kept, and others will follow at that
-        distance.  Else all are burn-in, and the kernel is tuned again in the round's first quarter.
+        If they are ``close`` to settling, every second draw is kept, and as many will follow at
+        that distance.  Else all are burn-in, the round doubles the length of the chains, and the
+        kernel is tuned again in its first quarter.
         """
         if close:
             return self._sparser()
@@ -166,11 +166,10 @@ class Posterior:
         return replace(self, plan=plan, run=Run(state, t, layout=self.run.layout))
 
     def _sparser(self) -> "Posterior":
-        """Every few draws, up to the last, with room for about as many sweeps as were done."""
+        """Every second draw, up to the last, with room for as many sweeps as they span."""
         plan, count = self.plan, self.run.n_draws
-        every = 1 + max(1, round(self.run.t / (plan.thin * count)))
-        kept = self.only(slice((count - 1) % every, None, every))
-        return replace(kept, plan=replace(plan, burn=plan.before, thin=plan.thin * every))
+        kept = self.only(slice((count - 1) % 2, None, 2))
+        return replace(kept, plan=replace(plan, burn=plan.before, thin=2 * plan.thin))
 
     def only(self, chosen: Any) -> "Posterior":
         """The same chains with some of their draws, and of what was drawn beside them."""
@@ -183,155 +182,89 @@ class Posterior:
         return jax.tree.map(lambda a: a.reshape(-1, *a.shape[2:]), self.draws)
 
 
-def observed(plan: Plan, x: np.ndarray, y: Any) -> tuple[np.ndarray, Any, Missing | None]:
-    """Rows as a chain sees them: x (N, P) with its NaN taken out, y or what was seen of it."""
-    gaps, missing = np.isnan(x), None
-    if gaps.any():
-        rows = np.flatnonzero(gaps.any(axis=1))
-        missing = Missing(jnp.asarray(rows), jnp.asarray(gaps[rows]))
+class Backend(Protocol):
+    """Where the rows of a fit lie, and how its chains are drawn there."""
 
-    def converted(a):
-        return np.asarray(a, plan.dtype if np.asarray(a).dtype.kind == "f" else int)
+    def advance(self, run: Run, count: int, thin: int, /) -> tuple[Any, tuple[Theta, Beside], int]:
+        """Go on by at most ``count`` draws, ``thin`` sweeps apart.
 
-    return np.where(gaps, 0, x).astype(plan.dtype), jax.tree.map(converted, y), missing
+        The state after them, the draws (chain, draw, ...), and how many they are.
+        """
 
 
-def fit(
-    plan: Plan,
-    x: np.ndarray,
-    y: Any,
-    on_segment: Callable[[Posterior], None] | None = None,
-    devices: int | str = 1,
-    counted: np.ndarray | None = None,
-) -> Posterior:
-    """Draw from the posterior of rows x (N, P), NaN where missing, and of y (N, Q) or Seen of it.
-
-    Both are standardised by the caller.  ``devices`` as in :func:`resume`.  Where every chain has
-    rows of its own, x and y have a leading chain axis; so has ``counted``, (chain, N), which is 0
-    for rows that only fill a chain's up.  That is for one device and for what may be padded.
-    """
-    layout = Layout.over(devices, plan.chains, x.shape[-2], may_fill(plan, x))
-    with numerics():
-        rows = observed(plan, x, y)
-        if layout.filled:
-            rows = *layout.place_rows(rows[:2], own=counted is not None), rows[2]
-        # On one device: gradient fits use a few rows at a time, and other sums than those of one
-        # device would lead them elsewhere.
-        start = jax.jit(begin_start, static_argnums=0)(plan.program(), plan.seed, *rows)
-        start, complete = layout.crew.agreed(start)
-        data = placed(plan, start, rows, layout, counted)
-        begun = layout.place_chains({"start": start, "unseen": complete})
-        compiled = jax.jit(begin_state, static_argnums=(0, 1))
-        state = compiled(plan.program(), layout.inside, plan.seed, begun, data)
-        posterior = Posterior(plan, start, Run(state, 0, layout=layout))
-        return draw_more(posterior, data, plan.draws, on_segment)
-
-
-def resume(
+@numerics()
+def draw_more(
     posterior: Posterior,
-    x: np.ndarray,
-    y: Any,
+    backend: Backend,
     draws: int,
     on_segment: Callable[[Posterior], None] | None = None,
-    devices: int | str = 1,
-    counted: np.ndarray | None = None,
 ) -> Posterior:
-    """Continue until ``draws`` draws a chain are kept; equals a run that never stopped.
-
-    ``devices`` of this process share the work, or "all" devices of all processes of this program,
-    each of which calls this with the same arguments.  ``counted`` as in :func:`fit`.
-    """
-    plan, run = posterior.plan, posterior.run
-    layout = Layout.over(devices, plan.chains, x.shape[-2], may_fill(plan, x))
-    with numerics():
-        data = placed(plan, posterior.start, observed(plan, x, y), layout, counted)
-        run = replace(run, state=layout.place_chains(run.state), layout=layout)
-        return draw_more(replace(posterior, run=run), data, draws, on_segment)
-
-
-def placed(plan: Plan, start: Start, rows, layout: Layout, counted=None) -> Data:
-    """Observed rows, with the prior of every chain, where the layout wants them."""
-    x, y, missing = rows
-    prior = layout.place_chains(chain_priors(plan, start.theta, x, y))
-    own = counted is not None
-    x, y = layout.place_rows((x, y), own)
-    counts = layout.counted(plan.dtype)
-    if own:
-        counts = layout.place_rows(np.asarray(counted, plan.dtype), own)
-    return Data(x, y, prior, layout.place_all(missing), counts)
-
-
-def may_fill(plan: Plan, x: np.ndarray) -> bool:
-    """Whether rows may be padded: nothing but the sweep and the move adds up over them."""
-    plain = plan.outcome == "real" and plan.init == "prior" and plan.prior != "anchored"
-    return plain and not np.isnan(x).any()
-
-
-def draw_more(posterior: Posterior, data: Data, draws: int, on_segment) -> Posterior:
     """The posterior once its warm-up is done and ``draws`` draws a chain are kept.
 
-    ``on_segment`` sees the posterior after every segment (progress, checkpoints).  Ctrl-C between
-    two segments ends the run early with everything drawn so far, if anything was kept.
+    ``on_segment`` sees the posterior after every segment (progress, checkpoints).  Ctrl-C waits for
+    the end of a segment, and ends the run early with everything drawn so far, if anything was kept.
     """
-    plan, run = posterior.plan, posterior.run
-    kernel, thin, layout = plan.kernel(), plan.thin, run.layout
-    keys = layout.place_chains(chain_keys(plan.seed, plan.chains))
-    size, room, until = 1, None, 0.0
+    plan, room, size = posterior.plan, None, 1
     try:
-        while run.t < plan.before or run.n_draws < draws:
-            warming = run.t < plan.before
-            if run.t >= until:
-                data, until = with_steps(data, kernel, run)
+        while (warming := posterior.run.t < plan.before) or posterior.run.n_draws < draws:
+            run = posterior.run
             # A number that is no multiple of thin overshoots by less than one draw's sweeps.
-            left = draws - run.n_draws
-            if warming:
-                left = -(-int(min(plan.before, until) - run.t) // thin)
-            count = int(layout.crew.agreed(min(size, left, SEGMENT)))
+            left = -(-(plan.before - run.t) // plan.thin) if warming else draws - run.n_draws
             began = time.perf_counter()
-            now = keys, run.state, np.int64(run.t), np.int64(count), data
-            state, new = jax.block_until_ready(advance(kernel, thin, *now, layout.inside))
-            kept = run.draws, run.beside
-            if not warming:
-                room = room or with_room(run, new, draws)
-                kept = into_room(room, new, run.n_draws, count)
-            run = Run(state, run.t + count * thin, *kept, layout)
+            with uninterrupted():
+                state, new, count = backend.advance(run, min(size, left, SEGMENT), plan.thin)
+                kept = run.draws, run.beside
+                if not warming:
+                    room = room or with_room(run, new, draws)
+                    kept = into_room(room, new, run.n_draws, count)
+                run = Run(state, run.t + count * plan.thin, *kept, run.layout)
+                posterior = replace(posterior, run=run)
             if on_segment is not None:
-                on_segment(replace(posterior, run=run))
+                on_segment(posterior)
             size = next_size(size, count, time.perf_counter() - began)
     except KeyboardInterrupt:
         # Several processes cannot know that all were interrupted after the same segment.
-        if not run.n_draws or layout.crew.size > 1:
+        if not posterior.run.n_draws or posterior.run.layout.crew.size > 1:
             raise
-    return replace(posterior, run=run)
-
-
-def with_steps(data: Data, kernel, run: Run) -> tuple[Data, float]:
-    """The data with the steps of the trajectories to come, and the sweep at which they change."""
-    if not isinstance(kernel, InterweavedKernel):
-        return data, np.inf
-    steps, until = kernel.steps(run.layout.whole(run.state.tuning), run.t)
-    return replace(data, steps=steps), until
+    return posterior
 
 
 def begin(
     plan: Plan, seed: jax.Array | int, x: jax.Array, y: Any, missing: Missing | None = None
 ) -> tuple[Start, Any]:
     """Where the chains start, and their state there.  Pure: may be mapped over data sets."""
-    start, complete = begin_start(plan, seed, x, y, missing)
+    start, complete = begin_start(plan, seed, Data(x, y, missing=missing))
     data = Data(x, y, chain_priors(plan, start.theta, x, y), missing)
     begun = {"start": start, "unseen": complete}
     return start, begin_state(plan, ONE_DEVICE, seed, begun, data)
 
 
-def begin_start(plan: Plan, seed, x, y, missing=None) -> tuple[Start, unseen.Unseen]:
+def begin_start(plan: Plan, seed, rows: Data) -> tuple[Start, unseen.Unseen]:
     """Where the chains start, and what each thinks of the data that were not seen."""
-    key_start, key_unseen = (_reserved_keys(plan, seed, t) for t in (START, COMPLETION))
-    fold_key = jax.random.fold_in(jax.random.key(seed), FOLDS)
-    rows = Data(x, y, None, missing)  # type: ignore[arg-type]
-    outcomes = plan.widths(x, y)[-1]
-    completed = lambda key, rows: unseen.begin(key, rows, outcomes, plan.levels)  # noqa: E731
-    complete = jax.vmap(completed, in_axes=(0, chain_axes(rows)))(key_unseen, rows)
-    return find_start(plan, fold_key, key_start, rows, complete), complete
+    one = partial(begin_chain, plan, seed)
+    return jax.vmap(one, in_axes=(0, chain_axes(rows)))(jnp.arange(plan.chains), rows)
+
+
+def begin_chain(plan: Plan, seed, c, rows: Data) -> tuple[Start, unseen.Unseen]:
+    """The same of one chain."""
+    key = jax.random.fold_in(jax.random.key(seed), c)
+    outcomes = plan.widths(rows.x, rows.y)[-1]
+    complete = unseen.begin(jax.random.fold_in(key, COMPLETION), rows, outcomes, plan.levels)
+    return find_start(plan, seed, c, jax.random.fold_in(key, START), rows, complete), complete
+
+
+_begin_start = jax.jit(begin_start, static_argnums=0)
+_begin_chain = jax.jit(begin_chain, static_argnums=0)
+
+
+def starts(plan: Plan, rows: Data, apart: bool) -> tuple[Start, unseen.Unseen]:
+    """``begin_start`` as one program or, if ``apart``, each chain by itself."""
+    program, seed = plan.program(), plan.seed
+    if not apart:
+        return _begin_start(program, seed, rows)
+    one = lambda c: _begin_chain(program, seed, c, rows.of_chain(c))  # noqa: E731
+    # The first compiles, for all.
+    return stacked([one(0), *in_threads(one, range(1, plan.chains), cores())])
 
 
 def begin_state(plan: Plan, layout: Layout, seed, begun: dict[str, Any], data: Data) -> Any:
@@ -339,29 +272,21 @@ def begin_state(plan: Plan, layout: Layout, seed, begun: dict[str, Any], data: D
     begun, data = layout.trimmed(begun, data)
     start, complete = begun["start"], begun["unseen"]
     init = jax.vmap(plan.kernel().init, in_axes=(0, 0, 0, chain_axes(data), 0))
-    keys = _reserved_keys(plan, seed, LATENTS)
+    keys = jax.vmap(partial(jax.random.fold_in, data=LATENTS))(chain_keys(seed, plan.chains))
     return layout.padded(init(keys, start.theta, start.scales, data, complete))
 
 
-def _reserved_keys(plan: Plan, seed, t: int) -> jax.Array:
-    return jax.vmap(lambda key: jax.random.fold_in(key, t))(chain_keys(seed, plan.chains))
-
-
-def find_start(plan: Plan, fold_key, keys, rows: Data, complete: unseen.Unseen) -> Start:
-    """Gradient fits (one fold a chain) or prior draws; the first sweep draws rho2 and xi2."""
+def find_start(plan: Plan, seed, c, key, rows: Data, complete: unseen.Unseen) -> Start:
+    """A gradient fit of a fold, or a draw of the prior; the first sweep draws rho2 and xi2."""
     x, widths = rows.x, plan.widths(rows.x, rows.y)
     if plan.init == "prior":
-        prior = build_plan_prior(plan, widths)
-        theta, scales = jax.vmap(lambda key: sample_prior(key, prior, widths, x.dtype))(keys)
-        return Start(theta, scales, jnp.full(plan.chains, jnp.nan))
-    train, held = warmstart.folds(fold_key, len(x), plan.chains)
-
-    def one_chain(key, train, held, complete):
-        x, y = complete.complete(rows)[0], complete.seen(rows)
-        return warmstart.fit(key, x, y, train, held, widths, plan.h, plan.warmstart)
-
-    theta, loss = jax.vmap(one_chain)(keys, train, held, complete)
-    return Start(theta, jax.vmap(partial(first_scales, plan.prior, plan.sites))(theta), loss)
+        theta, scales = sample_prior(key, build_plan_prior(plan, widths), widths, x.dtype)
+        return Start(theta, scales, jnp.array(jnp.nan))
+    fold_key = jax.random.fold_in(jax.random.key(seed), FOLDS)
+    train, held = warmstart.fold(fold_key, len(x), c)
+    x, y = complete.complete(rows)[0], complete.seen(rows)
+    theta, loss = warmstart.fit(key, x, y, train, held, widths, plan.h, plan.warmstart)
+    return Start(theta, first_scales(plan.prior, plan.sites, theta), loss)
 
 
 def build_plan_prior(plan: Plan, widths: tuple[int, ...], rows: int = 0, start=None) -> Prior:

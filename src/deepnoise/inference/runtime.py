@@ -4,13 +4,16 @@ All of it is local to our calls: the user's own JAX settings stay as they are.
 """
 
 import os
+import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import jax
+import numpy as np
 
 
 @contextmanager
@@ -18,6 +21,46 @@ def numerics() -> Iterator[None]:
     """64-bit types available, full float32 products and cached compiles, in this context only."""
     with cached_compilations(), jax.enable_x64(True), jax.default_matmul_precision("highest"):
         yield
+
+
+def cores() -> int:
+    """Cores that this process may use: those the system gives it, at most OMP_NUM_THREADS."""
+    found = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    return min(found or 1, int(asked)) if asked.isdecimal() and int(asked) else found or 1
+
+
+def in_threads(f: Callable[[Any], Any], items: Iterable[Any], workers: int) -> list[Any]:
+    """f of every item; JAX runs what one thread asks for in turn, hence the threads."""
+
+    def one(item: Any) -> Any:
+        # Our numerics are those of one thread.
+        with numerics():
+            return jax.block_until_ready(f(item))
+
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(one, items))
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ctrl-C waits until the block is done."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    asked: list[int] = []
+    usual = signal.signal(signal.SIGINT, lambda number, _: asked.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    if asked:
+        raise KeyboardInterrupt
+
+
+def stacked(parts: list[Any]) -> Any:
+    """One tree of arrays with a leading axis for its parts, in memory."""
+    return jax.tree.map(lambda *arrays: np.stack(arrays), *parts)
 
 
 @contextmanager

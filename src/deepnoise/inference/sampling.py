@@ -2,7 +2,7 @@
 
 The key of sweep t of chain c is fold_in(fold_in(key(seed), c), t), so a run that was stopped and
 resumed or cut into other segments draws the same numbers, and one that is given more chains the
-same but for rounding, and for the length of trajectories, which all chains choose together.
+same but for the length of trajectories, which all chains choose together.
 """
 
 from dataclasses import dataclass, field, replace
@@ -16,7 +16,7 @@ import numpy as np
 from ..model.network import Theta
 from .runtime import numerics
 from .sharding import ONE_DEVICE, Layout
-from .unseen import NOTHING, Beside, chain_axes
+from .unseen import NOTHING, Beside, Data, chain_axes
 
 SEGMENT = 64
 SECONDS_A_SEGMENT = 0.5
@@ -48,33 +48,38 @@ def chain_keys(seed: jax.Array | int, chains: int) -> jax.Array:
     return jax.vmap(partial(jax.random.fold_in, jax.random.key(seed)))(jnp.arange(chains))
 
 
-@partial(jax.jit, static_argnums=(0, 7))
-def advance(kernel, thin, keys, state, t, count, data, layout: Layout = ONE_DEVICE):
-    """``count`` <= SEGMENT draws, ``thin`` sweeps apart, for every chain, after sweep t.
+def draw_chain(kernel, thin, key, state, t, count, data: Data) -> tuple[Any, tuple[Theta, Beside]]:
+    """``count`` <= SEGMENT draws of one chain, ``thin`` sweeps apart, after sweep t.
 
     Counts are traced: one compilation serves warm-up, every segment, every thinning and resume.
     A sweep writes its draw over that of the sweep before, until ``thin`` of them are done.
     """
-    state, data = layout.trimmed(state, data)
-    keys_at = jax.vmap(jax.random.fold_in, in_axes=(0, None))
-    step = jax.vmap(kernel.step, in_axes=(0, None, 0, chain_axes(data)))
 
     def kept_of(state):
         return kernel.theta(state), kernel.beside(state)
 
     def written(room, value, i):
-        return jax.lax.dynamic_update_index_in_dim(room, value, i // thin, axis=1)
+        return jax.lax.dynamic_update_index_in_dim(room, value, i // thin, axis=0)
 
     def sweep(i, carry):
         state, kept = carry
-        state = step(keys_at(keys, t + i), t + i, state, data)
+        state = kernel.step(jax.random.fold_in(key, t + i), t + i, state, data)
         return state, jax.tree.map(lambda k, a: written(k, a, i), kept, kept_of(state))
 
-    room = jax.tree.map(
-        lambda a: jnp.zeros((a.shape[0], SEGMENT, *a.shape[1:]), a.dtype), kept_of(state)
-    )
-    state, kept = jax.lax.fori_loop(0, count * thin, sweep, (state, room))
+    room = jax.tree.map(lambda a: jnp.zeros((SEGMENT, *a.shape), a.dtype), kept_of(state))
+    return jax.lax.fori_loop(0, count * thin, sweep, (state, room))
+
+
+@partial(jax.jit, static_argnums=(0, 7))
+def advance(kernel, thin, keys, state, t, count, data, layout: Layout = ONE_DEVICE):
+    """``draw_chain`` of all chains as one program: for GPUs, and for several devices."""
+    state, data = layout.trimmed(state, data)
+    chains = jax.vmap(draw_chain, in_axes=(None, None, 0, 0, None, None, chain_axes(data)))
+    state, kept = chains(kernel, thin, keys, state, t, count, data)
     return layout.padded(state), layout.everywhere(kept)
+
+
+advance_one = jax.jit(draw_chain, static_argnums=0)
 
 
 def next_size(size: int, count: int, took: float) -> int:

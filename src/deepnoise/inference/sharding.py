@@ -107,6 +107,11 @@ class Layout:
         """What compiled code knows of it: nothing of the number of rows, if they are padded."""
         return self if self.mesh is not None else ONE_DEVICE
 
+    @property
+    def apart(self) -> bool:
+        """Whether chains are programs of their own: on the cores of one CPU."""
+        return self.mesh is None and jax.default_backend() == "cpu"
+
     def counted(self, dtype) -> jax.Array | None:
         """1 for rows of the data and 0 for padding; None where compiled code sees no padding."""
         return (jnp.arange(self.size) < self.rows).astype(dtype) if self.filled else None
@@ -226,7 +231,7 @@ def chosen(devices: int | str) -> list[Any]:
     found = jax.local_devices()
     if int(devices) > len(found):
         raise ValueError(
-            f"devices={devices}, but this process has {len(found)} "
-            f"(XLA_FLAGS=--xla_force_host_platform_device_count={devices} splits a CPU)"
+            f"devices={devices}, but this process has {len(found)}; a CPU is one device, and the "
+            f"chains share its cores anyway"
         )
     return found[: int(devices)]

@@ -3,17 +3,14 @@
 Given Theta, rows are independent; Theta given all rows needs sums over them only.  So one pass a
 sweep draws the latents of a block after the other and adds up what the variances and weights of
 the next need.  A row's random numbers depend on its place among all rows: the result is that of
-``posterior.draw_more`` but for the rounding of sums.
+a run in memory but for the rounding of sums.
 
 Latents lie in unnamed files.  These see plain reads and writes rather than maps: pages of a map
 that were touched count as memory in use.
 """
 
-import signal
 import tempfile
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -27,10 +24,12 @@ from ..model.network import Latents, Theta
 from . import warmstart
 from .block_sweep import CHUNK, Rows, Sums, added, drawn, no_sums, simulated, variances, weights
 from .gibbs import GibbsState
-from .posterior import Plan, Posterior, Start, begin, chain_priors
+from .posterior import Plan, Posterior, Start, chain_priors, starts
 from .runtime import numerics
 from .sampling import Run, chain_keys
+from .sharding import ONE_DEVICE
 from .streams import FOLDS, LATENTS
+from .unseen import Beside, Data
 
 # Peak of a block's arrays, in arrays of all its latents v in float32: u before, v and u after,
 # m, standardised residuals, and float64 copies for the Gram matrices.
@@ -77,47 +76,12 @@ def check(plan: Plan, x: np.ndarray, y: Any) -> None:
         )
 
 
-def fit(
-    plan: Plan,
-    x: np.ndarray,
-    y: np.ndarray,
-    on_segment: Callable[[Posterior], None] | None = None,
-    *,
-    limit: int,
-    folder: Path | None = None,
-) -> Posterior:
-    """``posterior.fit`` in ``limit`` bytes; latents lie on the disk of ``folder``."""
-    check(plan, x, y)
-    stream = _Stream(plan, x, y, limit, folder)
-    with numerics(), closing(stream):
-        start = _find_start(plan, x, y)
-        return stream.draw(Posterior(plan, start, stream.begin(start)), plan.draws, on_segment)
-
-
-def resume(
-    posterior: Posterior,
-    x: np.ndarray,
-    y: np.ndarray,
-    draws: int,
-    on_segment: Callable[[Posterior], None] | None = None,
-    *,
-    limit: int,
-    folder: Path | None = None,
-) -> Posterior:
-    """``posterior.resume`` in ``limit`` bytes."""
-    check(posterior.plan, x, y)
-    stream = _Stream(posterior.plan, x, y, limit, folder)
-    with numerics(), closing(stream):
-        taken_up = replace(posterior, run=stream.take_up(posterior))
-        return stream.draw(taken_up, draws, on_segment)
-
-
 def _find_start(plan: Plan, x: np.ndarray, y: np.ndarray) -> Start:
     key = jax.random.fold_in(jax.random.key(plan.seed), FOLDS)
     chosen = np.asarray(warmstart.start_rows(key, len(x)))
-    rows = (jnp.asarray(a[chosen], plan.dtype) for a in (x, y))
-    find = jax.jit(lambda seed, x, y: begin(plan.program(), seed, x, y)[0])
-    return jax.tree.map(np.asarray, find(plan.seed, *rows))
+    rows = Data(jnp.asarray(x[chosen], plan.dtype), jnp.asarray(y[chosen], plan.dtype))
+    start, _ = starts(plan, rows, ONE_DEVICE.apart)
+    return jax.tree.map(np.asarray, start)
 
 
 @dataclass(frozen=True)
@@ -140,10 +104,14 @@ def padded(rows: np.ndarray, size: int) -> np.ndarray:
     return np.concatenate([rows, np.zeros((size - len(rows), *rows.shape[1:]), rows.dtype)])
 
 
-class _Stream:
-    """The rows, the latents on disk, and the sums over them of every chain."""
+class OnDisk:
+    """Rows x (N, P) and y (N, Q), the latents on disk, and the sums over them of every chain.
 
-    def __init__(self, plan: Plan, x, y, limit: int, folder: Path | None):
+    The chains take ``limit`` bytes of memory; latents lie on the disk of ``folder``.
+    """
+
+    def __init__(self, plan: Plan, x: np.ndarray, y: np.ndarray, limit: int, folder=None):
+        check(plan, x, y)
         self.plan, self.x, self.y = plan, x, y
         self.size = block_rows(plan, x, y, limit)
         self.files = LatentFiles.make(plan.chains, len(x), plan.hidden, plan.dtype, folder)
@@ -152,48 +120,43 @@ class _Stream:
     def close(self) -> None:
         self.files.close()
 
+    def begin(self) -> Posterior:
+        """Latents simulated from the start."""
+        with numerics():
+            start = _find_start(self.plan, self.x, self.y)
+            self._prepare(start)
+            for c in range(self.plan.chains):
+                key, theta = jax.random.fold_in(self.keys[c], LATENTS), _chain(start.theta, c)
+                draw = partial(simulated, self.plan.h, key, theta)
+                self.sums.append(self._pass(c, lambda _, rows: draw(rows)))  # noqa: B023
+            run = Run(GibbsState(start.theta, start.scales, self.files.maps()), 0)
+            return Posterior(self.plan, start, run)
+
+    def take_up(self, posterior: Posterior) -> Posterior:
+        """The latents of a run, copied to our files unless they are there."""
+        if self.sums:
+            return posterior
+        run = posterior.run
+        with numerics():
+            self._prepare(posterior.start)
+            for c in range(self.plan.chains):
+                latents = _chain(run.state.latents, c)
+                known = lambda block, _: jax.tree.map(block.of, latents)  # noqa: B023, E731
+                self.sums.append(self._pass(c, known))
+        state = replace(run.state, latents=self.files.maps())
+        return replace(posterior, run=replace(run, state=state))
+
     def _prepare(self, start: Start) -> None:
         self.keys = chain_keys(self.plan.seed, self.plan.chains)
         priors = chain_priors(self.plan, start.theta, self.x, self.y)
         self.priors = jax.tree.map(np.asarray, priors)
 
-    def begin(self, start: Start) -> Run:
-        """Latents simulated from the start."""
-        self._prepare(start)
-        for c in range(self.plan.chains):
-            key, theta = jax.random.fold_in(self.keys[c], LATENTS), _chain(start.theta, c)
-            draw = partial(simulated, self.plan.h, key, theta)
-            self.sums.append(self._pass(c, lambda _, rows: draw(rows)))  # noqa: B023
-        return Run(GibbsState(start.theta, start.scales, self.files.maps()), 0)
-
-    def take_up(self, posterior: Posterior) -> Run:
-        """The latents of a run, copied to our files."""
-        run = posterior.run
-        self._prepare(posterior.start)
-        for c in range(self.plan.chains):
-            latents = _chain(run.state.latents, c)
-            known = lambda block, _: jax.tree.map(block.of, latents)  # noqa: B023, E731
-            self.sums.append(self._pass(c, known))
-        return replace(run, state=replace(run.state, latents=self.files.maps()))
-
-    def draw(self, posterior: Posterior, draws: int, on_segment) -> Posterior:
-        """Continue until ``draws`` draws are kept; as ``posterior.draw_more``, Ctrl-C included."""
-        plan, run = self.plan, posterior.run
-        try:
-            while run.t < plan.before or run.n_draws < draws:
-                state, warming = run.state, run.t < plan.before
-                with uninterrupted():
-                    for t in range(run.t, run.t + plan.thin):
-                        state = self.sweep(t, state)
-                    kept = run.draws if warming else appended(run.draws, state.theta)
-                    run = Run(state, run.t + plan.thin, kept)
-                posterior = replace(posterior, run=run)
-                if on_segment is not None:
-                    on_segment(posterior)
-        except KeyboardInterrupt:
-            if not posterior.run.n_draws:
-                raise
-        return posterior
+    def advance(self, run: Run, _count: int, thin: int, /) -> tuple[Any, tuple[Theta, Beside], int]:
+        """As of ``posterior.Backend``, a draw at a time."""
+        state = run.state
+        for t in range(run.t, run.t + thin):
+            state = self.sweep(t, state)
+        return state, jax.tree.map(lambda a: a[:, None], (state.theta, state.unseen.beside)), 1
 
     def sweep(self, t: int, state: GibbsState) -> GibbsState:
         """Sweep t of every chain; the latents on disk are overwritten."""
@@ -219,30 +182,6 @@ class _Stream:
             sums = added(self.plan.h, sums, latents, rows)
             self.files.write(block, latents)
         return jax.block_until_ready(sums)
-
-
-def appended(draws: Theta | None, theta: Theta) -> Theta:
-    """The draws (chain, draw, ...) and one more of every chain."""
-    new = jax.tree.map(lambda a: a[:, None], theta)
-    if draws is None:
-        return new
-    return jax.tree.map(lambda *parts: np.concatenate(parts, axis=1), draws, new)
-
-
-@contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Ctrl-C waits until the block is done: half a sweep on disk cannot be taken back."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    asked: list[int] = []
-    usual = signal.signal(signal.SIGINT, lambda number, _: asked.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, usual)
-    if asked:
-        raise KeyboardInterrupt
 
 
 def _chain(tree, c: int):

@@ -14,7 +14,7 @@ from ..model.activation import PiecewiseLinear
 from ..model.covariates import InputLaw, Missing, draw_missing, input_prior, inputs_given
 from ..model.gaussian import after
 from ..model.marginal import last_covariance
-from ..model.network import Arrays, Latents, Prior, Theta, pre_activation
+from ..model.network import Arrays, Latents, Theta, pre_activation
 from ..model.outcome import Levels, Logit, Seen, Window, first_guess, inverse, log_seen, redraw
 
 # Sweeps of the input law alone before the network is there.
@@ -27,7 +27,8 @@ CUT_TRIES = 4
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Data:
-    """What a chain is conditioned on: the same rows for every chain, a prior for each.
+    """What a chain is conditioned on: the same rows for every chain, a prior for each once it has
+    one.
 
     Missing entries of x hold any number.  ``counted`` (N,) is 0 for rows that only fill the arrays
     up (see ``Layout``), None if there are none.  Chains may have rows of their own: x, y and
@@ -37,10 +38,18 @@ class Data:
 
     x: jax.Array
     y: Seen | Levels
-    prior: Prior
+    prior: Any = None
     missing: Missing | None = None
     counted: jax.Array | None = None
     steps: Any = None
+
+    def of_chain(self, c: int) -> "Data":
+        """What chain c is conditioned on, of the data of all chains."""
+        prior = jax.tree.map(lambda a: a[c], self.prior)
+        if self.x.ndim < 3:
+            return replace(self, prior=prior)
+        x, y, counted = jax.tree.map(lambda a: a[c], (self.x, self.y, self.counted))
+        return replace(self, x=x, y=y, prior=prior, counted=counted)
 
 
 @jax.tree_util.register_dataclass

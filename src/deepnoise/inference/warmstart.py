@@ -125,21 +125,16 @@ def random_position(key: jax.Array, widths: tuple[int, ...], settings: WarmStart
     )
 
 
-def folds(key: jax.Array, rows: int, chains: int) -> tuple[jax.Array, jax.Array]:
-    """(training rows, held-out rows) of every chain: each holds out a fifth, five in turn all rows.
+def fold(key: jax.Array, rows: int, c) -> tuple[jax.Array, jax.Array]:
+    """(training rows, held-out rows) of chain c: it holds out a fifth, five in turn all rows.
 
-    What chain c holds out does not depend on the number of chains.  Of many rows, only those of
-    ``start_rows`` are used.
+    Of many rows, only those of ``start_rows`` are used.
     """
     chosen = start_rows(key, rows)
     held = len(chosen) // 5
-
-    def one_chain(c):
-        order = jax.random.permutation(jax.random.fold_in(key, c // 5), len(chosen))
-        return chosen[jnp.roll(order, -(c % 5) * held)]
-
-    order = jax.vmap(one_chain)(jnp.arange(chains))
-    return order[:, held:], order[:, :held]
+    order = jax.random.permutation(jax.random.fold_in(key, c // 5), len(chosen))
+    order = chosen[jnp.roll(order, -(c % 5) * held)]
+    return order[held:], order[:held]
 
 
 def start_rows(key: jax.Array, rows: int) -> jax.Array:

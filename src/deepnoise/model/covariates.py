@@ -12,7 +12,7 @@ import numpy as np
 from jax.scipy.linalg import solve_triangular
 from jax.scipy.special import multigammaln
 
-from .gaussian import InformationGaussian, after, scaled_cholesky
+from .gaussian import InformationGaussian, after, scaled_cholesky, unshared
 from .inverse_gamma import InverseGamma
 from .random import normals
 
@@ -145,7 +145,8 @@ def fill(key, count: int, x, law: InputLaw) -> jax.Array:
 def _completed(noise, x, mask, law: InputLaw, given) -> jax.Array:
     """(n, count, P), a block of rows at a time: every row has a matrix of its own."""
     n, P = x.shape
-    size = max(1, min(n, BLOCK_VALUES // (P * P)))
+    cost = max(P**3 // 3, P**2 * noise.shape[1])
+    size = unshared(max(1, min(n, BLOCK_VALUES // (P * P))), cost)
     beta, gamma, tau2, v = given or (None, None, None, None)
 
     def one_block(block):

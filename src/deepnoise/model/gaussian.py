@@ -18,6 +18,10 @@ from jax.scipy.linalg import solve_triangular
 from .random import normals
 
 LOG_2PI = 1.8378770664093453
+# On a CPU, jaxlib 0.10.0 to 0.11.0 shares a batch of matrices that takes as many multiplications
+# among the threads of a pool, and waits for them in one of these threads: two such calls at once,
+# of two chains, may wait for each other for ever.
+SHARED_LAPACK = 200_000
 
 
 @jax.tree_util.register_dataclass
@@ -109,7 +113,7 @@ def _solve(scale, factor, potential):
 def sample_rows(key: jax.Array, laws: Sequence[LinearGaussian]) -> list[jax.Array]:
     """One draw of every law: one batch of normals for all, one factorisation for each width K."""
     pairs = [law.whitened() for law in laws]
-    roots = _batched(lambda stack: inverse_root(stack)[1], [B[None] for _, B in pairs])
+    roots = _batched(lambda B: inverse_root(B)[1], [B[None] for _, B in pairs], lambda n: n**3)
     widths = [law.center.shape[1] for law in laws]
     rows, dtype = laws[0].center.shape[0], laws[0].center.dtype
     noise = jnp.split(normals(key, (rows, sum(widths)), dtype), np.cumsum(widths)[:-1], axis=1)
@@ -124,27 +128,36 @@ def sample_weights(key: jax.Array, laws: Sequence[InformationGaussian]) -> list[
     sizes = [law.potential.size for law in laws]
     noise = jnp.split(normals(key, (sum(sizes),), float), np.cumsum(sizes)[:-1])
     parts = [(law, z.reshape(law.potential.shape)) for law, z in zip(laws, noise, strict=True)]
-    return _batched(lambda part: part[0].at(part[1]), parts)
+    return _batched(lambda part: part[0].at(part[1]), parts, lambda n: n**3 // 3)
 
 
-def _batched(draw, parts):
-    """``draw(merged)`` for each size of matrix, its parts merged along the first axis.
+def _batched(draw, parts, cost):
+    """``draw`` of every entry of every part, parts of the same size of matrix as one batch.
 
-    The groups are chained by a data dependency: jaxlib's batched LAPACK kernels wait for tasks of
-    the thread pool that they run in, and two of them at once can wait for each other for ever.
+    ``cost`` are its multiplications for one matrix.  The batches are chained by a data dependency:
+    mapped over chains they may be large.
     """
     groups = defaultdict(list)
     for i, part in enumerate(parts):
         groups[jax.tree.leaves(part)[0].shape[-1]].append(i)
     results: list[Any] = [None] * len(parts)
     done = None
-    for members in groups.values():
+    for size, members in groups.items():
         merged = jax.tree.map(lambda *a: jnp.concatenate(a), *(parts[i] for i in members))
-        done = draw(merged if done is None else after(merged, done))
+        merged = merged if done is None else after(merged, done)
+        together = unshared(len(jax.tree.leaves(merged)[0]), cost(size))
+        done = jax.lax.map(draw, merged, batch_size=together)
         sizes = [jax.tree.leaves(parts[i])[0].shape[0] for i in members]
         for i, result in zip(members, jnp.split(done, np.cumsum(sizes)[:-1]), strict=True):
             results[i] = result
     return results
+
+
+def unshared(count: int, cost: int) -> int:
+    """How many of ``count`` matrices LAPACK should be given at once, with ``cost`` for each."""
+    if jax.default_backend() != "cpu":
+        return count
+    return min(count, max((SHARED_LAPACK - 1) // max(cost, 1), 1))
 
 
 def after(tree, done: jax.Array):

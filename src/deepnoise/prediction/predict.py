@@ -4,15 +4,13 @@ Noise paths are simulated to v_{L-1} and the last layer is integrated exactly.  
 shared by all rows, so a row's density does not depend on its neighbours.
 """
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..inference.runtime import numerics
+from ..inference.runtime import cores, in_threads, numerics
 from ..inference.streams import INPUTS
 from ..model.activation import PiecewiseLinear
 from ..model.covariates import InputLaw, fill
@@ -59,27 +57,17 @@ def predictive(
         means = np.empty((stop - start, M, paths, Q))
 
         def simulate(first: int) -> None:
-            # 64 bits are switched on for one thread at a time.
-            with numerics():
-                theta, law = _block(draws, first), _block(laws, first)
-                found = np.asarray(component_means(key, first, theta, rows, h, paths, law))
+            theta, law = _block(draws, first), _block(laws, first)
+            found = np.asarray(component_means(key, first, theta, rows, h, paths, law))
             part = means[:, first : first + DRAWS_A_BLOCK]
             part[...] = found[: stop - start].reshape(part.shape)
 
-        with ThreadPoolExecutor(_workers(laws)) as pool:
-            list(pool.map(simulate, blocks))
+        # One path is too little work for XLA to share out among cores.
+        workers = cores() if jax.default_backend() == "cpu" else 1
+        in_threads(simulate, blocks, workers)
         return Components(component_weights, means.reshape(stop - start, -1, Q), covs)
 
     return PredictiveMixture.from_blocks(len(x), Q, M * paths, Remembered(read, len(x)))
-
-
-def _workers(laws: InputLaw | None) -> int:
-    """Threads that simulate.  One path is too little work for XLA to share out among cores.
-
-    Gaps are filled by LAPACK, of which two calls at once can wait for each other for ever.
-    """
-    alone = laws is not None or jax.default_backend() != "cpu"
-    return 1 if alone else os.cpu_count() or 1
 
 
 def _block(draws, first: int):

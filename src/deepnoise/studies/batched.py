@@ -2,7 +2,6 @@
 
 import os
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,11 +18,11 @@ from ..estimators.predictive import PATHS_A_DRAW
 from ..estimators.units import Units
 from ..inference.diagnostics import diagnose
 from ..inference.kernels import InterweavedKernel
-from ..inference.posterior import Plan, Start, begin, chain_priors
+from ..inference.posterior import Plan, Posterior, Start, begin, chain_priors, draw_more
 from ..inference.runtime import numerics
-from ..inference.sampling import SEGMENT, advance, chain_keys
+from ..inference.sampling import Run, advance, chain_keys
 from ..inference.streams import PREDICTION
-from ..inference.unseen import Data
+from ..inference.unseen import Beside, Data
 from ..inference.warmstart import tied
 from ..model.network import Theta
 from ..prediction.density.derived import guarded
@@ -46,51 +45,48 @@ class Batch:
     start: Start
 
 
-def fit_many(
-    plan: Plan,
-    x: np.ndarray,
-    y: np.ndarray,
-    seeds: np.ndarray,
-    on_segment: Callable[[int], None] | None = None,
-) -> Batch:
+def fit_many(plan: Plan, x: np.ndarray, y: Any, seeds: np.ndarray) -> Batch:
     """Posteriors of S data sets x (S, N, P), y (S, N, Q), standardised, with a seed each."""
-    with numerics():
-        rows = jnp.asarray(x, plan.dtype), jnp.asarray(y, plan.dtype)
-        start, state = jax.jit(jax.vmap(partial(begin, plan.program())))(jnp.asarray(seeds), *rows)
-        keys = jax.vmap(lambda seed: chain_keys(seed, plan.chains))(jnp.asarray(seeds))
+    backend = ManyFits(plan, x, y, seeds)
+    found = draw_more(backend.begin(), backend, plan.draws)
+    each = lambda a: a.reshape(len(seeds), plan.chains, *a.shape[1:])  # noqa: E731
+    return Batch(jax.tree.map(each, found.draws), jax.tree.map(np.asarray, found.start))
+
+
+@dataclass
+class ManyFits:
+    """Data sets of one shape in memory, and the chains of all their fits, as one program."""
+
+    plan: Plan
+    x: np.ndarray
+    y: Any
+    seeds: np.ndarray
+
+    @numerics()
+    def begin(self) -> Posterior:
+        """All chains at their starts, which have an axis of fits before that of chains."""
+        plan, seeds = self.plan, jnp.asarray(self.seeds)
+        rows: Any = jax.tree.map(lambda a: jnp.asarray(a, plan.dtype), (self.x, self.y))
+        start, state = jax.jit(jax.vmap(partial(begin, plan.program())))(seeds, *rows)
+        self.keys = jax.vmap(lambda seed: chain_keys(seed, plan.chains))(seeds)
         prior = jax.vmap(partial(chain_priors, plan))(start.theta, *rows)
-        run, data, until = _advance_many(plan), Data(*rows, prior), 0.0
-        kept, t = [], 0
-        while t < plan.warmup + plan.draws * plan.thin:
-            if t >= until:
-                data, until = _with_steps(data, plan.kernel(), state, t)
-            end = plan.warmup if t < plan.warmup else plan.warmup + plan.draws * plan.thin
-            count = min(-(-int(min(end, until) - t) // plan.thin), SEGMENT)
-            state, (new, _) = run(keys, state, t, count, data)
-            if t >= plan.warmup:
-                kept.append(jax.tree.map(lambda a: np.asarray(a[:, :, :count]), new))  # noqa: B023
-            t += count * plan.thin
-            if on_segment is not None:
-                on_segment(t)
-        draws = jax.tree.map(lambda *parts: np.concatenate(parts, axis=2), *kept)
-        return Batch(draws, jax.tree.map(np.asarray, start))
+        self.data = Data(rows[0], rows[1], prior)
+        self.draw = jax.jit(
+            jax.vmap(partial(advance, plan.kernel(), plan.thin), (0, 0, None, None, 0))
+        )
+        return Posterior(plan, start, Run(state, 0))
 
-
-def _with_steps(data: Data, kernel, state, t: int) -> tuple[Data, float]:
-    """The data with the steps of each fit's trajectories, and the sweep at which they change."""
-    if not isinstance(kernel, InterweavedKernel):
-        return data, np.inf
-    tuning = jax.tree.map(np.asarray, state.tuning)
-    found = [
-        kernel.steps(jax.tree.map(lambda a: a[s], tuning), t)  # noqa: B023
-        for s in range(len(tuning.jumps))
-    ]
-    return replace(data, steps=np.stack([steps for steps, _ in found])), found[0][1]
-
-
-def _advance_many(plan: Plan):
-    step = partial(advance, plan.kernel(), plan.thin)
-    return jax.jit(jax.vmap(step, in_axes=(0, 0, None, None, 0)))
+    def advance(self, run: Run, count: int, thin: int, /) -> tuple[Any, tuple[Theta, Beside], int]:
+        """As of ``posterior.Backend``; in draws, the chains of all fits are on one axis."""
+        kernel, data = self.plan.kernel(), self.data
+        if isinstance(kernel, InterweavedKernel):
+            tuning = jax.tree.map(np.asarray, run.state.tuning)
+            one = lambda s: kernel.steps(jax.tree.map(lambda a: a[s], tuning), run.t)  # noqa: E731
+            steps, sweeps = zip(*map(one, range(len(self.seeds))), strict=True)
+            data, count = replace(data, steps=np.stack(steps)), min(count, -(-sweeps[0] // thin))
+        state, new = self.draw(self.keys, run.state, run.t, count, data)
+        flat = lambda a: np.asarray(a).reshape(-1, *a.shape[2:])  # noqa: E731
+        return state, jax.tree.map(flat, new), count
 
 
 def run_batched(study: Study, ledger: Ledger, say: Say = lambda _: None) -> int:

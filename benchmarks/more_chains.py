@@ -16,8 +16,9 @@ from pathlib import Path
 import jax
 import numpy as np
 
-from deepnoise.studies.batched import METHOD, Together, fit_many
+from deepnoise.studies.batched import Together, fit_many
 from deepnoise.studies.paper import UciStudy
+from deepnoise.studies.runner import OURS
 from deepnoise.studies.spec import Case, read_spec
 
 GROUPS = (1, 5, 10)
@@ -32,11 +33,11 @@ def score(fits: Together, s: int, draws) -> dict[str, float | None]:
 
 def rows_of(name: str, study: UciStudy, splits: int, chains: int, until: list[int]):
     """Mean scores over splits, by span of sweeps and number of chains."""
-    tasks = [study.task(Case(METHOD, name, split, 0)) for split in range(splits)]
+    tasks = [study.task(Case(OURS, name, split, 0)) for split in range(splits)]
     fits = Together.of([task for task in tasks if task.X.shape == tasks[0].X.shape])
     plan = fits.plan
     last = (until[-1] - plan.warmup) // plan.thin
-    batch = fit_many(replace(plan, chains=chains, draws=last), fits.x, fits.y, fits.seeds)
+    batch = fit_many(replace(plan, chains=chains, draws=last), fits.x, fits.seen, fits.seeds)
     for begin, end in pairwise([plan.warmup, *until]):
         draws = slice(*((t - plan.warmup) // plan.thin for t in (begin, end)))
         for size in sorted({min(size, chains) for size in (*GROUPS, chains)}):

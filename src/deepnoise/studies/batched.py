@@ -30,9 +30,19 @@ from ..prediction.density.mixture import PredictiveMixture
 from ..prediction.per_draw import DrawDensities, chain_weights
 from ..prediction.predict import predictive
 from .ledger import Claim, Ledger, case_of
-from .runner import Say, Study, Task, claimed, described, finite, header, materialised, peak_memory
+from .runner import (
+    OURS,
+    Say,
+    Study,
+    Task,
+    claimed,
+    described,
+    finite,
+    header,
+    materialised,
+    peak_memory,
+)
 
-METHOD = "bdeepnoise"
 DIAGNOSED_ROWS = 10
 START_PATHS = 200
 
@@ -94,7 +104,7 @@ def run_batched(study: Study, ledger: Ledger, say: Say = lambda _: None) -> int:
 
     Splits that differ in size, by a row or an input, go into programs of their own.
     """
-    cases = [case for case in study.cases() if case.method == METHOD]
+    cases = [case for case in study.cases() if case.method == OURS]
     made = 0
     for _, group in groupby(cases, key=lambda case: (case.set, case.seed)):
         claims: dict[Any, Claim] = {}
@@ -116,7 +126,10 @@ def run_batched(study: Study, ledger: Ledger, say: Say = lambda _: None) -> int:
 
 @dataclass(frozen=True)
 class Together:
-    """Tasks of one shape, standardised: x (S, N, P), y (S, N, 1), seeds (S,)."""
+    """Tasks of one shape, standardised: x (S, N, P), y (S, N, 1), seeds (S,).
+
+    ``seen`` is what chains are given of y: y itself, or the window of a rounded one.
+    """
 
     tasks: list[Task]
     estimator: BDeepNoiseRegressor
@@ -124,6 +137,7 @@ class Together:
     units: list[Units]
     x: np.ndarray
     y: np.ndarray
+    seen: Any
     seeds: np.ndarray
 
     @classmethod
@@ -134,8 +148,11 @@ class Together:
         units = [_units(task) for task in tasks]
         x = np.stack([u.x.apply(task.X) for u, task in zip(units, tasks)])
         y = np.stack([u.y.apply(task.y[:, None]) for u, task in zip(units, tasks)])
+        columns = [as_columns(task.outcomes) for task in tasks]
+        given = [u.y.apply(column) for u, column in zip(units, columns)]
+        seen = jax.tree.map(lambda *parts: np.stack(parts), *given)
         seeds = np.array([task.case.random_state for task in tasks])
-        return cls(tasks, estimator, plan, units, x, y, seeds)
+        return cls(tasks, estimator, plan, units, x, y, seen, seeds)
 
     def key(self, s: int) -> jax.Array:
         """That of the noise paths of predictions of task s."""
@@ -156,6 +173,11 @@ class Together:
         return finite(self.tasks[s].judge.of_density(restored))
 
 
+def as_columns(outcomes: Any) -> Any:
+    """(N, 1) of outcomes (N,), or of the ends of their windows."""
+    return jax.tree.map(lambda a: a[:, None], outcomes)
+
+
 def _units(task: Task) -> Units:
     standardize = BDeepNoiseRegressor(**task.settings).standardize
     return Units.learn(task.X, task.y[:, None], settings.standardize(standardize))
@@ -164,7 +186,7 @@ def _units(task: Task) -> Units:
 def _rows(tasks: list[Task]) -> list[dict[str, Any]]:
     fits = Together.of(tasks)
     memory, began = peak_memory(), time.perf_counter()
-    batch = fit_many(fits.plan, fits.x, fits.y, fits.seeds)
+    batch = fit_many(fits.plan, fits.x, fits.seen, fits.seeds)
     shared = {"fit_seconds": (time.perf_counter() - began) / len(tasks), "batch": len(tasks)}
 
     def row(s: int) -> dict[str, Any]:

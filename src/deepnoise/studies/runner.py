@@ -19,12 +19,14 @@ import numpy as np
 from .. import __version__
 from ..baselines.registry import make, method
 from ..estimators.base import DensityRegressor
+from ..estimators.outcomes import rounded
 from ..prediction import metrics
 from ..prediction.density.mixture import PredictiveMixture
 from .ledger import Claim, Ledger, case_of
 from .spec import Case, Spec
 
 Say = Callable[[str], None]
+OURS = "bdeepnoise"
 PACKAGES = ("jax", "numpy", "scikit-learn")
 NOMINAL = np.linspace(0.01, 0.99, 99)
 
@@ -48,6 +50,14 @@ class Task:
     y: np.ndarray
     X_test: np.ndarray
     judge: Judge
+    rounding: float | None = None
+
+    @property
+    def outcomes(self) -> Any:
+        """y for the method's ``fit``: ours is told if it was rounded, and to multiples of what."""
+        if self.rounding is None or self.case.method != OURS:
+            return self.y
+        return rounded(self.y, self.rounding)
 
 
 class Study(Protocol):
@@ -227,7 +237,7 @@ def work(task: Task) -> dict[str, Any]:
     began = time.perf_counter()
     try:
         model = make(task.case.method, **task.settings, random_state=task.case.random_state)
-        model.fit(task.X, task.y)
+        model.fit(task.X, task.outcomes)
         fitted = time.perf_counter()
         scores = judged(model, task)
         row |= {"fit_seconds": fitted - began, "score_seconds": time.perf_counter() - fitted}
@@ -268,6 +278,7 @@ def header(task: Task) -> dict[str, Any]:
     return {
         **asdict(task.case),
         "rows": len(task.X),
+        "rounding": task.rounding,
         "settings": dict(task.settings),
         "settings_hash": task.settings_hash,
         "versions": versions(),

@@ -15,6 +15,8 @@ from sklearn.datasets import load_linnerud
 from deepnoise import BDeepNoiseRegressor, plots
 from deepnoise.plots.style import BLUE, CHAINS, INK, ORANGE, new_figure, paper_style
 
+SETTINGS = {"warmup": 400, "draws": 100, "random_state": 0}
+
 
 def vee(rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """y0 = x + 0.7 e0 and y1 = |y0| + 0.2 e1: once y0 is known, x says nothing more of y1."""
@@ -25,7 +27,7 @@ def vee(rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def conditional() -> object:
-    model = BDeepNoiseRegressor(warmup=400, draws=100, random_state=0).fit(*vee(600, seed=0))
+    model = BDeepNoiseRegressor(**SETTINGS).fit(*vee(600, seed=0))
     return joint_picture(model)
 
 
@@ -55,7 +57,7 @@ def joint_picture(model: BDeepNoiseRegressor) -> object:
 
 def linnerud() -> object:
     data = load_linnerud(as_frame=True)
-    model = BDeepNoiseRegressor(hidden=(5,), warmup=400, draws=100, random_state=0)
+    model = BDeepNoiseRegressor(**{"hidden": (5,), **SETTINGS})
     found = model.select_outcomes(data.data, data.target, folds=20)
     print(found)
     return plots.outcome_skill(found)
@@ -65,7 +67,7 @@ def parts() -> object:
     rng = np.random.default_rng(0)
     x = np.sort(np.r_[rng.uniform(-2, -0.3, 150), rng.uniform(0.6, 2, 150)])[:, None]
     y = np.sin(2 * x[:, 0]) + np.where(x[:, 0] < -0.8, 0.5, 0.1) * rng.normal(size=300)
-    model = BDeepNoiseRegressor(warmup=400, draws=100, random_state=0).fit(x, y)
+    model = BDeepNoiseRegressor(**SETTINGS).fit(x, y)
     grid = np.linspace(-2.2, 2.2, 60)[:, None]
     variance, entropy = model.decompose(grid), model.decompose_entropy(grid)
     ratio = variance.bounds.sum() / variance.aleatoric.max()
@@ -86,7 +88,7 @@ def levels() -> object:
     kind, dose = rng.choice(["a", "b", "c"], 240, p=[0.5, 0.3, 0.2]), rng.uniform(-1, 1, 240)
     y = np.select([kind == "a", kind == "b"], [-1.0, 0.5], 2.0) + 0.5 * dose
     train = pd.DataFrame({"kind": kind, "dose": dose})
-    model = BDeepNoiseRegressor(hidden=(10,), warmup=400, draws=100, random_state=0)
+    model = BDeepNoiseRegressor(**{"hidden": (10,), **SETTINGS})
     model.fit(train, y + 0.2 * rng.normal(size=240))
     new = pd.DataFrame({"kind": ["a", "b", "c", "new"], "dose": [0.0, 0.0, 0.0, 0.0]})
     with warnings.catch_warnings(record=True) as said:

@@ -13,6 +13,7 @@ import statistics
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -43,14 +44,13 @@ def served(columns: int) -> tuple[Server, pd.DataFrame]:
     return server, X
 
 
-def over_http(address: str, X: pd.DataFrame) -> Callable[[float], None]:
-    parts = urlsplit(address)
-    connection = http.client.HTTPConnection(parts.hostname, parts.port)
-
+def over_http(
+    connection: http.client.HTTPConnection, path: str, X: pd.DataFrame
+) -> Callable[[float], None]:
     def move(value: float) -> None:
         first, second = X.iloc[:2].to_numpy().tolist()
         question = {"A": [value, *first[1:]], "B": second, "c": 0.0, "width": 760}
-        connection.request("POST", f"{parts.path}answer", json.dumps(question))
+        connection.request("POST", f"{path}answer", json.dumps(question))
         assert "svg" in json.loads(connection.getresponse().read())
 
     return move
@@ -91,7 +91,9 @@ def main() -> None:
     arguments = parser.parse_args()
     for columns in arguments.columns:
         server, X = served(columns)
-        median, slow, cost = timed(over_http(server.address, X))
+        parts = urlsplit(server.address)
+        with closing(http.client.HTTPConnection(parts.hostname, parts.port)) as connection:
+            median, slow, cost = timed(over_http(connection, parts.path, X))
         print(f"{columns} columns, HTTP: {median:.1f} ms, 90 % in {slow:.1f}, processor {cost:.1f}")
         if arguments.browser:
             median, slow = in_browser(server.address)

@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -67,7 +68,7 @@ def by_jax(path: Path, model: object, rows: np.ndarray) -> Callable[[], dict]:
     return run
 
 
-def main() -> None:
+def main(**sizes: Any) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     for name, default in (("warmup", 300), ("draws", 100), ("seed", 0)):
         parser.add_argument(f"--{name}", type=int, default=default)
@@ -75,6 +76,7 @@ def main() -> None:
     X, y = load_diabetes(return_X_y=True, scaled=False)
     X, X_test, y, _ = train_test_split(X, y, random_state=given["seed"])
     settings = {"warmup": given["warmup"], "draws": given["draws"], "random_state": given["seed"]}
+    settings |= sizes
     model = deepnoise.BDeepNoiseRegressor(**settings).fit(X, y)
     print(f"deepnoise {deepnoise.__version__}, jax {jax.__version__}, ", end="")
     print(f"onnxruntime {onnxruntime.__version__}, {settings}, {len(X_test)} test rows")

@@ -2,7 +2,7 @@
 
 A model of the default size, 4 chains x 200 draws x 10 paths, predicts standard normal inputs.
 "before" computes as version 0.1 did: one thread, blocks of 128 rows, a CRPS in float64 alone.
-"now" has the same components.  "thinned" is ``model.thinned(200, paths=1)``: all draws with one
+"now" has the same components.  "thinned" is ``model.thinned(paths=1)``: all draws with one
 path each.  Every question is asked of a fresh density after a first call, which compiles.
 """
 
@@ -29,6 +29,7 @@ QUESTIONS: dict[str, Callable[[PredictiveMixture, np.ndarray], object]] = {
     "CRPS": lambda density, y: density.crps(y),
     "mean, then 90 % interval": lambda density, _: (density.mean(), density.interval(0.9)),
 }
+SIZES = {"chains": 4, "warmup": 200, "draws": 200, "thin": 1}
 THINNED = ((200, 1), (100, 2), (100, 1), (50, 4), (50, 1), (25, 8))
 
 
@@ -36,8 +37,7 @@ def fitted(seed: int) -> BDeepNoiseRegressor:
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(400, 10))
     noise = (0.2 + 0.3 * np.abs(X[:, 2])) * rng.normal(size=400)
-    sizes = {"chains": 4, "warmup": 200, "draws": 200, "thin": 1}
-    model = BDeepNoiseRegressor(**sizes, progress=False, random_state=seed)
+    model = BDeepNoiseRegressor(**SIZES, progress=False, random_state=seed)
     return model.fit(X, np.sin(X[:, 0]) + 0.5 * X[:, 1] + noise)
 
 
@@ -46,7 +46,7 @@ def as_before() -> Iterator[None]:
     with (
         mock.patch.object(mixture_components, "AHEAD", 1),
         mock.patch.object(mixture_components, "KEPT_VALUES", 1 << 24),
-        mock.patch.object(predict, "_workers", return_value=1),
+        mock.patch.object(predict, "cores", return_value=1),
         mock.patch.object(mixture_crps, "MANY", 1 << 30),
         mock.patch.object(mixture_crps, "_least_lags", return_value=0),
     ):
@@ -95,7 +95,7 @@ def main() -> None:
     )
     model = fitted(asked.seed)
     errors(model, X[:64])
-    thinned = seconds(model.thinned(200, paths=1), X, y, asked.repeats + 1)
+    thinned = seconds(model.thinned(paths=1), X, y, asked.repeats + 1)
     now = seconds(model, X, y, asked.repeats)
     with as_before():
         before = seconds(model, X, y, 1)

@@ -8,6 +8,7 @@ A fifth of the training rows is held out of the fit, for the recalibration.
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,19 +16,20 @@ from deepnoise import BDeepNoiseRegressor
 from deepnoise.datasets.uci import UciSet, load_uci
 
 
-def row(data: UciSet, split: int) -> dict:
+def row(data: UciSet, split: int, settings: dict[str, Any]) -> dict:
     """Scores of a split, and by how much its densities were stretched."""
     train, test = data.split(split)
     order = np.random.default_rng(split).permutation(train)
     held, rest = np.split(order, [len(order) // 5])
-    model = BDeepNoiseRegressor(random_state=split, progress=False).fit(data.X[rest], data.y[rest])
+    model = BDeepNoiseRegressor(random_state=split, progress=False, **settings)
+    model.fit(data.X[rest], data.y[rest])
     before = model.score_report(data.X[test], data.y[test])
     model.recalibrate(data.X[held], data.y[held])
     after = model.score_report(data.X[test], data.y[test])
     return {"split": split, "stretch": model.stretch_, "before": before, "after": after}
 
 
-def main() -> None:
+def main(**settings: Any) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("set")
     parser.add_argument("--data", default=None)
@@ -37,7 +39,7 @@ def main() -> None:
     data = load_uci(given.set, given.data)
     with given.out.open("a") as out:
         for split in range(given.splits):
-            out.write(json.dumps({"set": given.set, **row(data, split)}) + "\n")
+            out.write(json.dumps({"set": given.set, **row(data, split, settings)}) + "\n")
             out.flush()
 
 

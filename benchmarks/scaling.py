@@ -18,11 +18,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from deepnoise.inference.posterior import Plan, chain_priors
+from deepnoise.inference.priors import first_scales
 from deepnoise.inference.runtime import numerics
 from deepnoise.inference.sampling import SEGMENT, advance, chain_keys
 from deepnoise.inference.unseen import Data
 from deepnoise.model.activation import hard_tanh
-from deepnoise.model.network import Scales, Theta
+from deepnoise.model.network import Theta
 from scaling_model import Size, Timing
 from scaling_pages import page
 
@@ -91,8 +92,8 @@ def problem(sampler: str, size: Size):
         tuple(jnp.full((C, b), 0.01) for b in widths[1:]),
         tuple(jnp.full((C, b), 0.01) for b in widths[1:-1]),
     )
-    scales = Scales(*(jax.tree.map(jnp.ones_like, part) for part in (theta.beta, theta.gamma)))
-    theta, scales = jax.tree.map(lambda a: a.astype(jnp.float32), (theta, scales))
+    theta = jax.tree.map(lambda a: a.astype(jnp.float32), theta)
+    scales = jax.vmap(lambda one: first_scales(plan.prior, plan.sites, one))(theta)
     x, y = wave(size.N, size.P), wave(size.N, size.Q)
     data = Data(x, y, chain_priors(plan, theta, x, y))
     axes = (0, 0, 0, Data(None, None, 0, None))  # type: ignore[arg-type]
@@ -123,7 +124,7 @@ def seconds_a_sweep(program, arguments) -> float:
 
     def once(count):
         began = clock()
-        jax.block_until_ready(program(keys, state, t, np.int64(count), data))
+        jax.block_until_ready(program(1, keys, state, t, np.int64(count), data))
         return clock() - began
 
     once(1)

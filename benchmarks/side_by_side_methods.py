@@ -88,23 +88,23 @@ class TorchEnsembleRegressor(OneOutcome, StandardizedRegressor):
         return gaussians(found[..., 0], np.logaddexp(0, found[..., 1]) + 1e-6)
 
 
-def means_of_draws(model: Any, X: np.ndarray) -> np.ndarray | None:
+def means_of_draws(model: Any, X: np.ndarray, paths: int = PATHS) -> np.ndarray | None:
     """E(y | x, draw) in standardised units, (rows, chain, draw); None for what has no chains."""
     x = model.encoded_rows(X)
     if hasattr(model, "posterior_"):
-        return _noisy_means(model, x)
+        return _noisy_means(model, x, paths)
     if not hasattr(model, "draws"):
         return None
     means = model._density(x).components().means[..., 0]
     return means.reshape(len(x), -1, model.draws)
 
 
-def _noisy_means(model: Any, x: np.ndarray) -> np.ndarray:
+def _noisy_means(model: Any, x: np.ndarray, paths: int) -> np.ndarray:
     """All draws share the noise of the paths, which would otherwise count as independence."""
     draws, h = model.posterior_.draws, model.posterior_.plan.h
     with numerics():
         key = jax.random.key(0)
-        mean = jax.jit(lambda theta: path_means(key, theta, x, h, PATHS).mean(0)[:, 0])
+        mean = jax.jit(lambda theta: path_means(key, theta, x, h, paths).mean(0)[:, 0])
         chains = jax.lax.map(lambda chain: jax.lax.map(mean, chain), draws)
         return np.moveaxis(np.asarray(chains, float), 2, 0)
 

@@ -250,3 +250,12 @@ def test_the_page_names_files_that_are_there():
     lost = {name for name in named if not any(path.endswith(f"/{name}") for path in there)}
     assert len(named) > 20
     assert not lost
+
+
+def test_every_benchmark_is_run_by_a_test():
+    scripts = [p for p in PYTHON_FILES if p.parent.name == "benchmarks"]
+    scripts = {p.stem for p in scripts if '__name__ == "__main__"' in p.read_text("utf-8")}
+    tests = "\n".join(p.read_text("utf-8") for p in (ROOT / "tests").glob("test_*.py"))
+    imported = set(re.findall(r"^ *(?:import|from) (\w+)", tests, re.MULTILINE))
+    assert len(scripts) > 20
+    assert not scripts - imported

@@ -23,6 +23,26 @@ def test_parts_of_a_step(monkeypatch):
             assert all(leaf.shape[0] == 2 for leaf in jax.tree.leaves(made))
 
 
+def test_a_kernel_by_hand_draws_what_the_package_draws(monkeypatch):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    monkeypatch.setenv("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # which the import sets
+    import gpu_parts
+    import pallas_v
+
+    ways = pallas_v.OUTSIDE[1], pallas_v.INSIDE[0]
+    with jax.enable_x64(True):
+        found = list(pallas_v.checks(ways, rows=40, K=8, before=3))
+        assert len(found) == 9
+        assert all(row["ok"] for row in found)
+        size = gpu_parts.Size(chains=2, rows=7, hidden=(3, 2), inputs=2)
+        keys, state, data = jax.eval_shape(lambda: gpu_parts.arguments(size, "gibbs"))
+        for way in ("its draw by XLA", *map(str, ways)):
+            kernel = pallas_v.OnePass(gpu_parts.H, settle=0, way=way)
+            step = jax.vmap(kernel.step, (0, None, 0, pallas_v.chain_axes(data)))
+            made = jax.eval_shape(step, keys, jax.ShapeDtypeStruct((), int), state, data)
+            assert made == state
+
+
 def test_the_server_under_load(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(BENCHMARKS)
     import serve

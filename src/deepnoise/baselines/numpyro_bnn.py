@@ -37,6 +37,12 @@ class NumpyroNUTSRegressor(StandardizedRegressor):
         Draws kept of each chain.
     depth : int
         Doublings of a trajectory at most.
+
+    Attributes
+    ----------
+    weights_ : dict of arrays, draws of all chains on the leading axis
+    leapfrogs_ : int
+        Leapfrog steps of the draws of all chains, those of the warm-up apart.
     """
 
     def __init__(
@@ -68,25 +74,37 @@ class NumpyroNUTSRegressor(StandardizedRegressor):
         return NoisyNetwork(settings.widths(self.hidden), resolve_activation(self.activation))
 
     def _fit(self, x: np.ndarray, y: np.ndarray, seed: int) -> None:
-        from numpyro.infer import MCMC, NUTS
-
         settings.check_float32(x, y, "use standardize=True")
-        network = self._network()
-        model = partial(_model, network.hidden, network.h)
+        plan = self.chains, self.warmup, self.draws, self.depth
         with numerics(), jax.enable_x64(False):
-            chains = MCMC(
-                NUTS(model, max_tree_depth=self.depth),
-                num_warmup=self.warmup,
-                num_samples=self.draws,
-                num_chains=self.chains,
-                chain_method="vectorized",
-                progress_bar=False,
-            )
-            chains.run(jax.random.key(seed), *(jnp.asarray(a, jnp.float32) for a in (x, y)))
-            self.weights_ = jax.tree.map(np.asarray, chains.get_samples())
+            data = (jnp.asarray(a, jnp.float32) for a in (x, y))
+            found = _chains(self._network(), plan, jax.random.key(seed), *data)
+            self.weights_, leapfrogs = jax.tree.map(np.asarray, found)
+        self.leapfrogs_ = int(leapfrogs.sum())
 
     def _density(self, x: np.ndarray) -> PredictiveMixture:
         return mlp.density(self._network(), self.weights_, self.seed_, x)
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def _chains(network: NoisyNetwork, plan: tuple[int, int, int, int], key, x, y):
+    """Draws of all chains on one axis, and how many leapfrog steps each took.
+
+    One program of ours: by itself, ``MCMC`` compiles anew at every fit.
+    """
+    from numpyro.infer import MCMC, NUTS
+
+    count, warmup, draws, depth = plan
+    chains = MCMC(
+        NUTS(partial(_model, network.hidden, network.h), max_tree_depth=depth),
+        num_warmup=warmup,
+        num_samples=draws,
+        num_chains=count,
+        chain_method="vectorized",
+        progress_bar=False,
+    )
+    chains.run(key, x, y, extra_fields=("num_steps",))
+    return chains.get_samples(), chains.get_extra_fields()["num_steps"]
 
 
 def _model(hidden: tuple[int, ...], h: PiecewiseLinear, x, y) -> None:

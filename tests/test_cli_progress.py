@@ -4,7 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from deepnoise.cli.chains import describe, duration, next_command
+from deepnoise.cli.chains import describe, next_command
+from deepnoise.estimators.progress import duration
 
 
 def test_progress_says_how_long():

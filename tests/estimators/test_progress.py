@@ -46,7 +46,7 @@ def test_lines_of_text(capsys, monkeypatch):
         for done in range(0, 101, 10):
             report(done, 100, None)
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "0/100 sweeps, 0/s"
+    assert lines[0] == "0/100 sweeps"
     assert lines[-1].startswith("100/100 sweeps, ")
     assert any(line.endswith("s left") for line in lines)
     assert len(lines) < 11
@@ -68,7 +68,7 @@ def test_lines_on_a_terminal_without_rich(monkeypatch):
         assert report is None
     with reporting(True) as report:
         report(1, 1, None)
-    assert terminal.getvalue() == "1/1 sweeps, 0/s\n"
+    assert terminal.getvalue() == "1/1 sweeps\n"
 
 
 def test_something_else_is_an_error():

@@ -23,7 +23,7 @@ def posterior(rng, chains=2, draws=6, widths=(3, 4, 2)) -> Posterior:
 
 @pytest.fixture
 def arviz():
-    pytest.importorskip("arviz_stats")
+    pytest.importorskip("arviz")
     from deepnoise.inference.arviz import _arviz
 
     return _arviz()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from deepnoise.inference import model_folder, storage
 from deepnoise.inference.priors import PriorSpec
-from deepnoise.inference.storage import EMPTY, ModelFileError, Sizes, iter_draw_blocks, read, write
+from deepnoise.inference.storage import EMPTY, ModelFileError, Sizes, read, write
 from deepnoise.model.activation import approximate, leaky_relu
 
 from .stored import ROWS, assert_same, cut, files_of, noise, plan, two_blocks
@@ -154,7 +154,7 @@ def test_lazy_draws_stay_on_disk(tmp_path):
     write(tmp_path, posterior, {})
     code = f"""
 import numpy as np, os
-from deepnoise.inference.storage import iter_draw_blocks, read
+from deepnoise.inference.storage import read
 folder = {str(tmp_path)!r}
 page = os.sysconf("SC_PAGE_SIZE")
 used = lambda: int(open("/proc/self/statm").read().split()[1]) * page
@@ -165,8 +165,6 @@ beta = posterior.run.draws.beta[0]
 assert isinstance(beta.base, np.memmap) and not beta.flags.writeable
 posterior.flat().gamma[0][:3].sum()
 lazy = used() - start
-blocks = [b.beta[0].shape[1] for b in iter_draw_blocks(folder, 64)]
-assert sum(blocks) == 800 and max(blocks) == 64
 whole = read(folder).posterior
 print(lazy, used() - start)
 """
@@ -174,13 +172,6 @@ print(lazy, used() - start)
     lazy, whole = map(int, done.stdout.split())
     assert whole > 0.8 * size
     assert lazy < 0.1 * size
-
-
-def test_blocks_of_draws_in_order(folder):
-    blocks = list(iter_draw_blocks(folder, size=3))
-    assert [b.gamma[0].shape[1] for b in blocks] == [3, 1, 2]
-    joined = jax.tree.map(lambda *parts: np.concatenate(parts, axis=1), *blocks)
-    assert_same(joined, read(folder).posterior.run.draws)
 
 
 def test_a_lazy_model_outlives_a_new_save_to_its_own_folder(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 import scipy.stats
 
 from deepnoise.model import random
-from deepnoise.model.marginal import path_noises
+from deepnoise.model.marginal import latin_normals
 
 from ..statistics import rejected, two_sided
 
@@ -115,7 +115,7 @@ def test_polynomial():
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_noises_of_paths_visit_every_range_once(key, dtype):
     paths, width = 16, 300
-    noises = np.asarray(path_noises(key, paths, width, dtype))
+    noises = np.asarray(latin_normals(key, paths, width, dtype))
     assert noises.shape == (2, paths, 1, width)
     ranges = np.floor(scipy.stats.norm.cdf(noises) * paths)
     np.testing.assert_array_equal(np.sort(ranges, axis=1)[:, :, 0, 0], [np.arange(paths)] * 2)
@@ -125,7 +125,7 @@ def test_noises_of_paths_visit_every_range_once(key, dtype):
 def test_noises_of_a_path_are_standard_normal_and_do_not_hang_together(key):
     """The law of one path alone is that of independent normals, whatever the other paths do."""
     keys = jax.random.split(key, 4000)
-    one = np.asarray(jax.jit(jax.vmap(lambda k: path_noises(k, 3, 4, np.float64)))(keys))[
+    one = np.asarray(jax.jit(jax.vmap(lambda k: latin_normals(k, 3, 4, np.float64)))(keys))[
         :, :, 1, 0
     ]
     flat = one.reshape(len(one), -1)
@@ -140,7 +140,7 @@ def test_noises_of_a_path_are_standard_normal_and_do_not_hang_together(key):
 def test_sums_over_units_are_nearly_exact(key):
     """Variance of the mean of 64 paths, of a sum over units: independent noises have 1/64 of it."""
     keys = jax.random.split(key, 400)
-    means = lambda k: jnp.mean(jnp.tanh(path_noises(k, 64, 20, np.float64)).sum(-1), axis=1)
+    means = lambda k: jnp.mean(jnp.tanh(latin_normals(k, 64, 20, np.float64)).sum(-1), axis=1)
     spread = np.asarray(jax.jit(jax.vmap(means))(keys)).var()
     one = np.tanh(scipy.stats.norm.rvs(size=100_000, random_state=0)).var() * 20
     assert spread < one / 64 / 100

@@ -13,6 +13,7 @@ from ..estimators.standardized import StandardizedRegressor
 from ..inference.diagnostics import Diagnostics, diagnose
 from ..inference.runtime import numerics
 from ..model.activation import PiecewiseLinear
+from ..prediction.per_draw import spaced
 from . import mlp
 from .mlp import TrainedNetwork, Weights, forward, log_normal, random_weights
 
@@ -196,7 +197,7 @@ class HMCRegressor(TrainedNetwork, StandardizedRegressor):
         self.diagnostics_ = self._diagnosed(network, x, seed)
 
     def _diagnosed(self, network: NoisyNetwork, x: np.ndarray, seed: int) -> Diagnostics:
-        chosen = np.unique(np.linspace(0, len(x) - 1, DIAGNOSED_ROWS).astype(int))
+        chosen = spaced(len(x), DIAGNOSED_ROWS)
         means = mlp.density(network, self.weights_, seed, x[chosen]).components().means
         chains = means.reshape(len(chosen), self._members(), -1, means.shape[-1])
         return diagnose(

@@ -5,12 +5,14 @@ library's objects, so they have no ``save``.
 """
 
 import io
+import warnings
 from collections.abc import Callable
 from contextlib import redirect_stderr
 from typing import Any
 
 import jax
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from ..estimators import settings
 from ..estimators.standardized import StandardizedRegressor
@@ -204,10 +206,6 @@ class GaussianProcessDensity(OneOutcome, StandardizedRegressor):
 
 def _quietly(fit: Callable[[], Any]) -> Any:
     """A length at its bound, as for a feature without influence, is no reason to warn."""
-    import warnings
-
-    from sklearn.exceptions import ConvergenceWarning
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return fit()

@@ -12,12 +12,12 @@ from typing import Any
 
 import click
 
+from ..estimators.progress import SECONDS_A_LINE, Speed, described, duration
 from .app import Failure, echo_json, note
 from .models import TABLE
 from .tables import located
 
 ROWS = 8
-SECONDS_A_LINE = 5.0
 SECONDS_BETWEEN_RHATS = 10.0
 MOST_DRAWS = 256
 
@@ -150,8 +150,6 @@ def next_command(diagnostics: Any, folder: Path) -> str | None:
 
 def watch(model: Any) -> Callable[[int, int, Any], None]:
     """A function for the estimator's ``progress``: one line that renews itself on a terminal."""
-    from ..estimators.progress import Speed
-
     speed, rhat = Speed(), RunningRhat(model)
     terminal = sys.stderr.isatty()
     last = -SECONDS_A_LINE
@@ -177,21 +175,8 @@ def end_line() -> None:
 
 def describe(done: int, total: int, rate: float, draws: int, rhat: float | None) -> str:
     """Such as "sampling 250/400 sweeps, 85/s, 2 s left, R-hat 1.02"."""
-    parts = [f"{'sampling' if draws else 'warm-up'} {done}/{total} sweeps"]
-    if rate > 0:
-        parts.append(f"{rate:.0f}/s" if rate >= 1 else f"{1 / rate:.0f} s a sweep")
-        if done < total:
-            parts.append(f"{duration((total - done) / rate)} left")
-    if rhat is not None:
-        parts.append(f"R-hat {rhat:.2f}")
-    return ", ".join(parts)
-
-
-def duration(seconds: float) -> str:
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    minutes = seconds / 60
-    return f"{minutes:.0f} min" if minutes < 100 else f"{minutes / 60:.1f} h"
+    line = f"{'sampling' if draws else 'warm-up'} {described(done, total, rate)}"
+    return line if rhat is None else f"{line}, R-hat {rhat:.2f}"
 
 
 class RunningRhat:

@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
+from ..estimators.progress import duration
 from . import options
 from .app import Command, note
-from .chains import duration, watch
+from .chains import watch
 from .plot import write_pictures
 
 QUICK = {"hidden": (3,), "chains": 2, "warmup": 20, "draws": 10, "paths": 4}

@@ -54,16 +54,6 @@ def recall(folder: Path) -> Columns:
         raise BadInput(f"{folder / TABLE} is damaged: delete it and use --target") from None
 
 
-def recalled_settings(folder: Path) -> dict[str, Any]:
-    """The estimator's parameters in a folder; none if it cannot be read, as opening it will say."""
-    from ..inference.model_folder import ModelFileError, read_header
-
-    try:
-        return read_header(folder)["header"]["params"]
-    except (ModelFileError, KeyError, TypeError):
-        return {}
-
-
 def kind_of(model: Any) -> str:
     """What a model predicts: numbers, times or classes."""
     if hasattr(model, "classes_"):

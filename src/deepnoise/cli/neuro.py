@@ -8,14 +8,14 @@ from typing import Any
 
 import click
 
+from ..estimators.progress import SECONDS_A_LINE, duration
 from . import options
 from .app import BadInput, Command, note
-from .chains import duration, watch
+from .chains import watch
 from .fit import chain_options
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
-SECONDS_A_LINE = 5.0
 
 
 def data_options(command: Any) -> Any:

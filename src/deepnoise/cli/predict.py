@@ -1,5 +1,6 @@
 """What a model says: ``deepnoise predict``, ``score``, ``influence`` and ``diagnose``."""
 
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -121,8 +122,6 @@ def conformal_columns(
     model: Any, X: Any, coverage: float, groups: str | None
 ) -> dict[str, "np.ndarray"]:
     """Ends of intervals with a guarantee; a remark where they are infinite."""
-    import warnings
-
     import numpy as np
 
     with warnings.catch_warnings(record=True) as remarks:

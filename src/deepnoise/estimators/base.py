@@ -1,7 +1,8 @@
 """``DensityRegressor``: one scikit-learn door for every method that answers with densities."""
 
 from abc import ABC, abstractmethod
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -138,13 +139,8 @@ class DensityRegressor(RegressorMixin, TableInputs, ABC):
         self
         """
         check_is_fitted(self)
-        seen, earlier = self.check_outcomes(y), self.stretch_
-        self.stretch_ = 1.0
-        try:
-            self._stretch_by(self.predict_density(X), seen)
-        except BaseException:
-            self.stretch_ = earlier
-            raise
+        seen, predictive = self.check_outcomes(y), cast("Any", self.predictive_)
+        self._stretch_by(replace(predictive, stretch=1.0).density(self.encoded_rows(X)), seen)
         return self
 
     def _stretch_by(self, density: Density, seen: Any) -> None:

@@ -186,7 +186,7 @@ def partial_dependence(
     chosen = columns[j].levels or _numbers(X, j, columns[j].name) if values is None else values
     if len(chosen) == 0:
         raise ValueError("values must hold at least one value")
-    read = _reader(of)
+    read = reader(of)
     found = [read(model.predict_density(_with(X, j, value))) for value in chosen]
     return PartialDependence(columns[j].name, tuple(chosen), np.stack(found, axis=1))
 
@@ -209,7 +209,7 @@ def _place(columns: tuple, column: int | str) -> int:
     raise ValueError(f"column must be one of {', '.join(names)}, or its number; got {column!r}")
 
 
-def _reader(of: Any) -> Callable[[Density], np.ndarray]:
+def reader(of: Any) -> Callable[[Density], np.ndarray]:
     if callable(of):
         return of
     if isinstance(of, str) and of in ("mean", "sd"):

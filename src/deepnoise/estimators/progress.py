@@ -7,9 +7,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
 
-from ..inference.posterior import Posterior
-
-Report = Callable[[int, int, Posterior], None]
+Report = Callable[[int, int, Any], None]
 SECONDS_A_LINE = 5.0
 
 
@@ -49,8 +47,8 @@ def _display() -> Report:
     speed = Speed()
     shown = display(HTML(_element(0, 1, "compiling")), display_id=True)
 
-    def report(done: int, total: int, _: Posterior) -> None:
-        shown.update(HTML(_element(done, total, _left(done, total, speed(done)))))
+    def report(done: int, total: int, _: Any) -> None:
+        shown.update(HTML(_element(done, total, described(done, total, speed(done)))))
 
     return report
 
@@ -77,8 +75,8 @@ def _bar() -> Iterator[Report]:
         task = shown.add_task("", total=None, rate="compiling")
         speed = Speed()
 
-        def report(done: int, total: int, _: Posterior) -> None:
-            shown.update(task, total=total, completed=done, rate=f"{speed(done):.0f}/s")
+        def report(done: int, total: int, _: Any) -> None:
+            shown.update(task, total=total, completed=done, rate=pace(speed(done)))
 
         yield report
 
@@ -87,20 +85,38 @@ def _lines() -> Report:
     speed = Speed()
     last = -SECONDS_A_LINE
 
-    def report(done: int, total: int, _: Posterior) -> None:
+    def report(done: int, total: int, _: Any) -> None:
         nonlocal last
         now = time.monotonic()
         if now - last < SECONDS_A_LINE and done < total:
             return
         last = now
-        sys.stderr.write(_left(done, total, speed(done)) + "\n")
+        sys.stderr.write(described(done, total, speed(done)) + "\n")
 
     return report
 
 
-def _left(done: int, total: int, rate: float) -> str:
-    left = f", {(total - done) / rate:.0f} s left" if rate and done < total else ""
-    return f"{done}/{total} sweeps, {rate:.0f}/s{left}"
+def described(done: int, total: int, rate: float) -> str:
+    """Such as "250/400 sweeps, 75/s, 2 s left"; nothing of the rate before there is one."""
+    parts = [f"{done}/{total} sweeps"]
+    if rate > 0:
+        parts.append(pace(rate))
+        if done < total:
+            parts.append(f"{duration((total - done) / rate)} left")
+    return ", ".join(parts)
+
+
+def pace(rate: float) -> str:
+    """Sweeps a second, or seconds a sweep."""
+    return f"{1 / rate:.0f} s a sweep" if 0 < rate < 1 else f"{rate:.0f}/s"
+
+
+def duration(seconds: float) -> str:
+    """In seconds, minutes or hours."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    minutes = seconds / 60
+    return f"{minutes:.0f} min" if minutes < 100 else f"{minutes / 60:.1f} h"
 
 
 class Speed:

@@ -10,16 +10,17 @@ from typing import Any
 import jax
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing
 
 from ..model.outcome import Window
 from ..prediction import metrics
 from ..prediction.comparison import Usefulness, one_density, straight_line, usefulness
 from ..prediction.density.supported import Density
 from ..prediction.metrics import on_latent_scale
+from ..prediction.per_draw import spaced
 from ..prediction.selection import LOSSES, Losses
 from .outcomes import exact_rows, representative, taken
 from .settings import one_of
+from .table import take
 
 NAMES = ("nll", "crps", "interval_score")
 # Rivals of more training rows would cost more and be no better.
@@ -119,8 +120,8 @@ def held_out_losses(
         blank.set_params(checkpoint=None)  # its folder holds one fit, and there are many here
     with_inputs, without = np.empty(y.shape), np.empty(y.shape)
     for seen, held in KFold(folds, shuffle=True, random_state=seed).split(y):
-        model = clone(blank).fit(_safe_indexing(X, seen), y[seen])
-        density = model.predict_density(_safe_indexing(X, held))
+        model = clone(blank).fit(take(X, seen), y[seen])
+        density = model.predict_density(take(X, held))
         with_inputs[held], without[held] = LOSSES[loss](density, y[held], y[seen])
     return with_inputs, without
 
@@ -192,8 +193,7 @@ def keeps_rows(model: Any) -> bool:
 
 def training_rows(model: Any) -> tuple[np.ndarray, np.ndarray | Window]:
     """Standardised features and outcomes, in the user's units, of at most 20,000 training rows."""
-    total = len(model.rows_)
-    rows = np.linspace(0, total - 1, min(total, MOST_ROWS)).astype(int)
+    rows = spaced(len(model.rows_), MOST_ROWS)
     outcomes = jax.tree.map(model.units_.y.undo, taken(model.rows_.seen, rows))
     return _features(model, model.rows_.x[rows].astype(float)), outcomes
 

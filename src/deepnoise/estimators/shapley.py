@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..prediction.density.mixture import PredictiveMixture
-from .effects import _reader, check_density
+from .effects import check_density, reader
 from .encode import is_frame
 from .settings import count
 
@@ -61,7 +61,7 @@ def shap_values(
     """
     check_density(model)
     count("permutations", permutations, 1)
-    read, shap = _reader(of), _shap()
+    read, shap = reader(of), _shap()
     rows, others = model.encoder_.select(X), model.encoder_.select(background)
     names = [column.name for column in model.encoder_.columns]
     for what, table in (("X", rows), ("background", others)):

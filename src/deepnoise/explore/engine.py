@@ -7,17 +7,14 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
-import jax
 import numpy as np
 from scipy.special import ndtr
 
 from ..estimators.survival import BDeepNoiseSurvival
 from ..prediction.density.mixture import PredictiveMixture
-from ..prediction.density.sums import padded
 from ..prediction.density.support import REAL, Support
 from ..prediction.density.supported import SupportedDensity, grid_between, point_masses
-from ..prediction.per_draw import DrawDensities, as_float64
-from ..prediction.predict import component_means
+from ..prediction.per_draw import DrawDensities
 
 DRAWS = 120
 # Every draw has noise of its own: a curve is an average over 15,000 paths.
@@ -125,9 +122,7 @@ class Engine:
             densities = fitted.draw_densities(self.model.encoded_rows(X[:1]))
             densities = replace(densities, paths=PATHS)
             self.sds = np.sqrt(densities.covs()[:, 0, 0])
-            with jax.enable_x64(True):
-                exact, laws = as_float64(densities.draws), as_float64(fitted.input_laws)
-                self.densities = replace(densities, draws=exact, inputs=laws)
+            self.densities = replace(densities, inputs=fitted.input_laws).on_device()
         self.outcome = outcome_of(self.model, X)
 
     def answer(self, encoded: np.ndarray, c: float) -> Answer:
@@ -152,7 +147,7 @@ def thinned(model: Any) -> tuple[Any, int, int]:
 
 def draw_answer(densities: DrawDensities, sds: np.ndarray, outcome: Outcome, c: float) -> Answer:
     cut, grid = outcome.to_network(c), outcome.network_grid
-    means = path_means(densities)
+    means = densities.means_apart()[..., 0]
     if outcome.support.discrete:
         pdf = np.stack([steps(row, sds, grid, outcome.network_ends) for row in means])
     else:
@@ -180,23 +175,6 @@ def moments(density: PredictiveMixture, outcome: Outcome) -> np.ndarray | None:
         return None
     law = density if outcome.support.is_real else SupportedDensity(density, outcome.support)
     return np.stack([law.mean(), np.sqrt(law.var())], axis=1)
-
-
-def path_means(densities: DrawDensities) -> np.ndarray:
-    """Means (S, M, R) of one outcome, with noise of its own for every draw.
-
-    Noise that draws share would leave its wiggles in their average, where they look like modes.
-    """
-    x, gaps = densities.x, bool(np.isnan(densities.x).any())
-    paths = densities.paths if densities.draws.L or gaps else 1
-    with jax.enable_x64(True):
-        laws = as_float64(densities.inputs) if gaps else None
-        found = component_means(
-            densities.key, 0, densities.draws, padded(x), densities.h, paths, laws
-        )
-    means = np.asarray(found)[: len(x), :, 0].reshape(len(x), -1, paths)
-    shift = densities.shift[:, :, None] if densities.shift.ndim == 2 else densities.shift[0]
-    return means * densities.scale[0] + shift
 
 
 def curves(means: np.ndarray, sds: np.ndarray, grid: np.ndarray) -> np.ndarray:

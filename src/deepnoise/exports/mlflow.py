@@ -29,7 +29,7 @@ from ..estimators.survival import BDeepNoiseSurvival
 FLAVOR_NAME = "deepnoise"
 DATA = "deepnoise"
 PARAMS = {"levels": [0.05, 0.5, 0.95], "thresholds": [], "grid": []}
-PINNED = ("jax", "numpy", "pandas", "safetensors", "scikit-learn", "scipy")
+PINNED = ("jax", "numpy", "pandas", "scikit-learn", "scipy")
 
 
 def save_model(

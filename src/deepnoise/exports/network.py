@@ -8,13 +8,11 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,10 +20,8 @@ from .. import __version__
 from ..estimators.bdeepnoise import BDeepNoiseRegressor
 from ..estimators.survival import BDeepNoiseSurvival
 from ..estimators.units import FAR, Inputs, Score
-from ..inference.runtime import numerics
 from ..model.activation import PiecewiseLinear
-from ..model.marginal import last_covariance, path_noises
-from ..model.network import Theta
+from ..prediction.predict import covariances, drawn_paths
 
 # ONNX files end at 2 GB, and compilers of such constants need several times their size.
 MOST_BYTES = 1 << 30
@@ -90,9 +86,10 @@ def network_of(model: Any) -> Network:
     draws = jax.tree.map(lambda a: np.asarray(a, float), fitted.posterior_in_units.flat())
     paths = model.paths if draws.L else 1
     key, variance = fitted.prediction_key(), float(model.rows_.y.astype(float).var(axis=0)[0])
-    with numerics():
-        covs = np.asarray(jax.vmap(last_covariance)(draws))
-    before, after = _noisy(key, draws, paths)
+    covs = covariances(draws)
+    before, after = (
+        tuple(part[:, :, None] for part in noise) for noise in drawn_paths(key, draws, paths)
+    )
     return Network(
         inputs=model.units_.x,
         h=model.posterior_.plan.h,
@@ -143,37 +140,6 @@ def _bytes(widths: tuple[int, ...], draws: int, paths: int) -> int:
     """What the constants take in float64."""
     weights = sum(a * b for a, b in pairwise(widths))
     return 8 * draws * (weights + paths * 2 * sum(widths[1:-1]))
-
-
-def _noisy(
-    key: jax.Array, draws: Theta, paths: int
-) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
-    """Biases with the noise of v, and the noise of u, as predictions draw them."""
-    widths = tuple(gamma.shape[1] for gamma in draws.gamma[:-1])
-    with numerics():
-        numbers = jnp.arange(len(draws.gamma[0]))
-        noises = [np.asarray(pair) for pair in _noises(key, numbers, widths, paths)]
-    wide = lambda a: a[:, None, None]  # noqa: E731
-    before = [
-        wide(draws.gamma[l]) + np.sqrt(wide(draws.tau2[l])) * e for l, (e, _) in enumerate(noises)
-    ]
-    after = [np.sqrt(wide(draws.sigma2[l])) * d for l, (_, d) in enumerate(noises[:-1])]
-    return (*before, wide(draws.gamma[-1])), tuple(after)
-
-
-@partial(jax.jit, static_argnums=(2, 3))
-def _noises(key: jax.Array, numbers: jax.Array, widths: tuple[int, ...], paths: int) -> list:
-    """(2, M, paths, 1, K) for each hidden layer: the numbers of ``marginal.path_tops``."""
-
-    def one_draw(m):
-        key_m = jax.random.fold_in(key, m)
-        layers = [jax.random.fold_in(key_m, l) for l in range(len(widths))]
-        return [
-            path_noises(layer, paths, width, jnp.float64)
-            for layer, width in zip(layers, widths, strict=True)
-        ]
-
-    return [pair.swapaxes(0, 1) for pair in jax.lax.map(one_draw, numbers)]
 
 
 class Mixture(NamedTuple):
@@ -234,7 +200,10 @@ def score_of(score: Score, t: Any, xp: Any) -> Any:
 
 
 def path_means(network: Network, u: Any, xp: Any) -> Any:
-    """β_L h(v_{L-1}) + γ_L of every row, draw and path, (N, M R), in standard units."""
+    """β_L h(v_{L-1}) + γ_L of every row, draw and path, (N, M R), in standard units.
+
+    The pass of ``model.network.forward``, in operations that an ONNX graph has too.
+    """
     hidden = len(network.weights) - 1
     for l in range(hidden):
         u = activated(network.h, u @ network.weights[l] + network.before[l], xp)

@@ -15,9 +15,10 @@ import numpy as np
 
 from ..model.activation import PiecewiseLinear
 from ..model.conditionals import weights_given_sums
-from ..model.network import Arrays, Latents, Prior, Scales, Theta, pre_activation, simulate
+from ..model.network import Arrays, Latents, Prior, Scales, Theta, pre_activations, simulate
 from ..model.random import RowsFrom
 from . import gibbs
+from .streams import SCALES
 
 # Rows whose float64 copies stay in a CPU's cache while they are summed.
 CHUNK = 2048
@@ -54,7 +55,7 @@ def simulated(h: PiecewiseLinear, key, theta: Theta, rows: Rows) -> Latents:
 def drawn(h: PiecewiseLinear, key_v, key_u, theta: Theta, u: Arrays, rows: Rows) -> Latents:
     """The latents of a block given Theta and its u from before, as in ``gibbs.sweep``."""
     u = (rows.x, *u)
-    m = [pre_activation(*part) for part in zip(u, theta.beta, theta.gamma, strict=True)]
+    m = pre_activations(theta, u)
     key_v, key_u = RowsFrom(key_v, rows.first), RowsFrom(key_u, rows.first)
     return gibbs.draw_latents(key_v, key_u, theta, m, (rows.y,), u, h)
 
@@ -113,7 +114,7 @@ def variances(key, theta: Theta, scales: Scales, sums: Sums, prior: Prior, hold)
     tau2, sigma2, drawn = gibbs.sample_variances(
         key, preact, postact, theta.beta, theta.gamma, scales, prior
     )
-    drawn = gibbs.draw_scales(jax.random.fold_in(key, gibbs.SCALES), tau2, sigma2, drawn, prior)
+    drawn = gibbs.draw_scales(jax.random.fold_in(key, SCALES), tau2, sigma2, drawn, prior)
     tau2, sigma2, scales = gibbs.keep_if(
         hold, (theta.tau2, theta.sigma2, scales), (tau2, sigma2, drawn)
     )

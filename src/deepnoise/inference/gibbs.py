@@ -25,11 +25,9 @@ from ..model.conditionals import (
     xi2_given,
 )
 from ..model.gaussian import after, sample_rows, sample_weights
-from ..model.network import Latents, Prior, Scales, Theta, pre_activation, sample_scales, simulate
+from ..model.network import Latents, Prior, Scales, Theta, pre_activations, sample_scales, simulate
+from .streams import SCALES
 from .unseen import ALL_SEEN, Unseen
-
-# fold_in(key of the variances, SCALES) serves the learnt scales.
-SCALES = 1
 
 
 @jax.tree_util.register_dataclass
@@ -64,7 +62,7 @@ def sweep(
     key_s, key_v, key_u, key_w, key_rows = jax.random.split(key, 5)
     v, u = state.latents.clamp(x, y)
     old = state.theta
-    m = [pre_activation(*part) for part in zip(u, old.beta, old.gamma, strict=True)]
+    m = pre_activations(old, u)
     tau2, sigma2, scales = draw_variances(
         key_s, v, u, m, old.beta, old.gamma, state.scales, prior, h, counted
     )

@@ -18,7 +18,16 @@ from ..model.gamma import Gamma
 from ..model.gaussian import sample_rows
 from ..model.inverse_gamma import InverseGamma
 from ..model.marginal import log_likelihood_of_means
-from ..model.network import Arrays, Latents, Prior, Scales, Theta, by_layer, pre_activation
+from ..model.network import (
+    Arrays,
+    Latents,
+    Prior,
+    Scales,
+    Theta,
+    by_layer,
+    forward,
+    pre_activations,
+)
 from ..model.outcome import Seen
 
 # Which inputs are sites, as in ``Prior``.
@@ -40,7 +49,7 @@ class Noises:
 
 def standardise(theta: Theta, v: Arrays, u: Arrays, h: PiecewiseLinear) -> Noises:
     """(e, d) of the clamped latents v_0..v_L, u_0..u_L."""
-    m = [pre_activation(*part) for part in zip(u, theta.beta, theta.gamma, strict=True)]
+    m = pre_activations(theta, u)
     e = tuple(((v[l] - m[l]) / jnp.sqrt(theta.tau2[l])).T for l in range(theta.L))
     d = tuple(((u[l + 1] - h(v[l])) / jnp.sqrt(theta.sigma2[l])).T for l in range(theta.L - 1))
     # Behind the barrier: else every step of the move would compute them again.
@@ -49,16 +58,7 @@ def standardise(theta: Theta, v: Arrays, u: Arrays, h: PiecewiseLinear) -> Noise
 
 def rebuild(theta: Theta, noises: Noises, x: jax.Array, h: PiecewiseLinear) -> Latents:
     """v_0..v_{L-1} and u_1..u_{L-1} that Theta and the noises imply."""
-    v, u, u_l = [], [], x
-    for l in range(theta.L):
-        v.append(
-            pre_activation(u_l, theta.beta[l], theta.gamma[l])
-            + jnp.sqrt(theta.tau2[l]) * noises.e[l].T
-        )
-        if l < theta.L - 1:
-            u_l = h(v[l]) + jnp.sqrt(theta.sigma2[l]) * noises.d[l].T
-            u.append(u_l)
-    return Latents(tuple(v), tuple(u))
+    return forward(theta, x, [e.T for e in noises.e], [d.T for d in noises.d], h)
 
 
 @jax.tree_util.register_dataclass
@@ -156,7 +156,7 @@ def log_likelihood(
 ) -> jax.Array:
     """log N(y; β_L h(v_{L-1}) + γ_L, T_L + β_L Σ_{L-1} β_Lᵀ), or its mass, summed over rows.
 
-    The pass of :func:`rebuild`, with rows on the last axis.
+    The pass of ``network.forward``, here with rows on the last axis: see :class:`Noises`.
     """
     # Behind the barrier: else exp of a few variances would be computed again for every row.
     sd = jax.lax.optimization_barrier(jax.tree.map(jnp.sqrt, (theta.tau2, theta.sigma2)))

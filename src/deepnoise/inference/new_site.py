@@ -18,7 +18,7 @@ from ..model.activation import PiecewiseLinear
 from ..model.conditionals import rho2_given, weight_given, weights_given_sums
 from ..model.gamma import Gamma
 from ..model.inverse_gamma import InverseGamma
-from ..model.network import Theta, pre_activation, sample_scales
+from ..model.network import Theta, pre_activation, pre_activations, sample_scales
 from ..model.random import normals
 from . import gibbs, interweave
 from .priors import build_prior
@@ -116,7 +116,7 @@ def sweep(key, state, theta: Theta, x, y, law: SiteLaw, s, column: int, h: Piece
     paths = refresh(key_path, now, noises, x, y, h, TRIES)[0]
     latents = interweave.redraw_last(key_last, now, paths, y, h)
     v, u = latents.clamp(x, y)
-    m = [pre_activation(*part) for part in zip(u, now.beta, now.gamma, strict=True)]
+    m = pre_activations(now, u)
     latents = gibbs.draw_latents(key_v, key_u, now, m, v, u, h)
     v, u = latents.clamp(x, y)
     # All rows are of this site: its weights are a bias beside what the other inputs give.

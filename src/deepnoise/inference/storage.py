@@ -283,18 +283,6 @@ def _older_state(folder: Path, entry: Entry, tree: InterweavedState, contents: _
     return rebuild(tree, found)
 
 
-def iter_draw_blocks(folder: Path | str, size: int = 64) -> Iterator[Theta]:
-    """Draws (chain, <= size, ...) of a folder in turn, a block in memory at a time."""
-    folder = Path(folder)
-    contents = _decode(folder, read_header(folder))
-    for entry in contents.manifest.entries():
-        check_file(folder, entry)
-    draws = structure_of(contents.plan, contents.sizes).draws
-    for block, _ in _map_blocks(folder, contents.manifest, draws):
-        for first in range(0, block.gamma[0].shape[1], size):
-            yield jax.tree.map(lambda a: np.array(a[:, first : first + size]), block)  # noqa: B023
-
-
 def _map_blocks(folder: Path, manifest: Manifest, draws) -> Iterator[tuple[Theta, Beside]]:
     for block in manifest.blocks:
         yield _mapped(folder, block.file, with_axis(draws, 1, block.count))

@@ -12,6 +12,8 @@ PREDICTION, FOLDS, INPUT_LAWS, ADAPTATION = (LAST_NUMBER - n for n in range(4))
 START, LATENTS, COMPLETION = (LAST_NUMBER - n for n in range(3))
 # Of a sweep's key: what is drawn of missing inputs and of outcomes not seen exactly.
 UNSEEN = LAST_NUMBER
+# Of the key of a sweep's variances: the learnt scales.
+SCALES = 1
 # Of the key of the folds of gradient starts: which rows of a large table are used.
 CHOICE = LAST_NUMBER
 # Of the prediction's key: missing inputs; noise of the last layer and outcomes of classes.

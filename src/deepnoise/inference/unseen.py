@@ -14,7 +14,7 @@ from ..model.activation import PiecewiseLinear
 from ..model.covariates import InputLaw, Missing, draw_missing, input_prior, inputs_given
 from ..model.gaussian import after
 from ..model.marginal import last_covariance
-from ..model.network import Arrays, Latents, Theta, pre_activation
+from ..model.network import Arrays, Latents, Theta, outcome_mean
 from ..model.outcome import Levels, Logit, Seen, Window, first_guess, inverse, log_seen, redraw
 
 # Sweeps of the input law alone before the network is there.
@@ -161,8 +161,7 @@ def draw_y(key: jax.Array, mean: jax.Array, cov: jax.Array, unseen: Unseen, data
 def draw_y_above(key, theta: Theta, v: Arrays, unseen: Unseen, data: Data, h: PiecewiseLinear):
     """y given the path v_0..v_{L-1}, with u_L integrated out."""
     top = h(v[-1]) if theta.L else unseen.complete(data)[0]
-    mean = pre_activation(top, theta.beta[-1], theta.gamma[-1])
-    return draw_y(key, mean, last_covariance(theta), unseen, data)
+    return draw_y(key, outcome_mean(theta, top), last_covariance(theta), unseen, data)
 
 
 def move_cuts(key, mean, variance, levels: Levels, cuts) -> jax.Array:
@@ -193,8 +192,7 @@ def complete(key: jax.Array, theta: Theta, latents: Latents, unseen: Unseen, dat
     """y given u_L, missing x given v_0, and the input law given x: the blocks after a sweep."""
     key_y, key_x, key_law = jax.random.split(key, 3)
     u = (unseen.complete(data)[0], *latents.u)
-    mean = pre_activation(u[-1], theta.beta[-1], theta.gamma[-1])
-    unseen = draw_y(key_y, mean, jnp.diag(theta.tau2[-1]), unseen, data)
+    unseen = draw_y(key_y, outcome_mean(theta, u[-1]), jnp.diag(theta.tau2[-1]), unseen, data)
     if unseen.x is None or data.missing is None:
         return unseen
     rows, mask = data.missing.rows, data.missing.mask

@@ -1,12 +1,14 @@
 """The law of y given x and Theta: noise paths to v_{L-1}, the last layer integrated (Theorem 2)."""
 
+from collections.abc import Sequence
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import ndtri
 
 from .activation import PiecewiseLinear
-from .network import LOG_2PI, Theta, pre_activation
+from .network import LOG_2PI, Theta, forward, outcome_mean
 from .outcome import Choice, Logit, Seen, Window, log_seen
 from .random import uniform_pair
 
@@ -24,7 +26,7 @@ def last_covariance(theta: Theta) -> jax.Array:
 
 def path_means(key: jax.Array, theta: Theta, x, h: PiecewiseLinear, paths: int) -> jax.Array:
     """β_L h(v_{L-1}) + γ_L for every path and row, (paths, N, Q)."""
-    return pre_activation(path_tops(key, theta, x, h, paths), theta.beta[-1], theta.gamma[-1])
+    return outcome_mean(theta, path_tops(key, theta, x, h, paths))
 
 
 def path_tops(key: jax.Array, theta: Theta, x, h: PiecewiseLinear, paths: int) -> jax.Array:
@@ -32,17 +34,26 @@ def path_tops(key: jax.Array, theta: Theta, x, h: PiecewiseLinear, paths: int) -
 
     x is (N, P), or (paths, N, P) where it differs from path to path.
     """
-    u = x if x.ndim == 3 else x[None]
-    for l in range(theta.L):
-        e, d = path_noises(jax.random.fold_in(key, l), paths, theta.gamma[l].shape[0], x.dtype)
-        v = pre_activation(u, theta.beta[l], theta.gamma[l]) + jnp.sqrt(theta.tau2[l]) * e
-        last = l == theta.L - 1
-        u = h(v) if last else h(v) + jnp.sqrt(theta.sigma2[l]) * d
-    return u
+    widths = [gamma.shape[0] for gamma in theta.gamma[:-1]]
+    noises = path_noises(key, paths, widths, x.dtype)
+    e, d = [pair[0] for pair in noises], [pair[1] for pair in noises[:-1]]
+    return top_along(theta, x if x.ndim == 3 else x[None], e, d, h)
 
 
-def path_noises(key: jax.Array, paths: int, width: int, dtype) -> jax.Array:
-    """Standard normals (2, paths, 1, width) that all rows share, a Latin hypercube.
+def top_along(theta: Theta, x: jax.Array, e, d, h: PiecewiseLinear) -> jax.Array:
+    """h(v_{L-1}) along standardised noises e_0..e_{L-1}, d_0..d_{L-2}; x itself if L = 0."""
+    return h(forward(theta, x, e, d, h).v[-1]) if theta.L else x
+
+
+def path_noises(key: jax.Array, paths: int, widths: Sequence[int], dtype) -> list[jax.Array]:
+    """Standard normals (2, paths, 1, width) that all rows share, of each width by its number."""
+    keys = [jax.random.fold_in(key, k) for k in range(len(widths))]
+    pairs = zip(keys, widths, strict=True)
+    return [latin_normals(own, paths, width, dtype) for own, width in pairs]
+
+
+def latin_normals(key: jax.Array, paths: int, width: int, dtype) -> jax.Array:
+    """Standard normals (2, paths, 1, width), a Latin hypercube.
 
     Each path's noise is standard normal; together, a unit's noises visit each of ``paths`` equally
     likely ranges once.  What is a sum over units is then nearly exact, however few the paths.
@@ -61,7 +72,7 @@ def last_log_likelihood(theta: Theta, top: jax.Array, y: Seen) -> jax.Array:
     Its mass where y is a window or a choice: exact for one outcome; several count as independent
     given the path, which serves a start but no chain.
     """
-    return log_likelihood_of_means(theta, pre_activation(top, theta.beta[-1], theta.gamma[-1]), y)
+    return log_likelihood_of_means(theta, outcome_mean(theta, top), y)
 
 
 def log_likelihood_of_means(theta: Theta, mean: jax.Array, y: Seen) -> jax.Array:

@@ -1,5 +1,6 @@
 """The B-DeepNoise model: its parameters, prior, simulator and joint density."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -123,6 +124,38 @@ def pre_activation(u: jax.Array, beta: jax.Array, gamma: jax.Array) -> jax.Array
     return u @ beta.T + gamma
 
 
+def pre_activations(theta: Theta, u: Arrays) -> list[jax.Array]:
+    """m_0..m_L of u_0..u_L."""
+    return [pre_activation(*part) for part in zip(u, theta.beta, theta.gamma, strict=True)]
+
+
+def outcome_mean(theta: Theta, u: jax.Array) -> jax.Array:
+    """β_L u + γ_L: the mean of y given u_L, or with u_L integrated out given u = h(v_{L-1})."""
+    return pre_activation(u, theta.beta[-1], theta.gamma[-1])
+
+
+def forward(
+    theta: Theta,
+    x: jax.Array,
+    e: Sequence[jax.Array],
+    d: Sequence[jax.Array],
+    h: PiecewiseLinear,
+) -> Latents:
+    """The noisy pass: v_l = m_l + τ_l e_l and u_{l+1} = h(v_l) + σ_l d_l, layer after layer.
+
+    It goes as far as there are standardised noises: one v for each e, one u for each d.  Leading
+    axes of x and of noises may be 1.
+    Paper: eq:v, eq:u.
+    """
+    v, u = [], [x]
+    for l, before in enumerate(e):
+        m = pre_activation(u[l], theta.beta[l], theta.gamma[l])
+        v.append(m + jnp.sqrt(theta.tau2[l]) * before)
+        if l < len(d):
+            u.append(h(v[l]) + jnp.sqrt(theta.sigma2[l]) * d[l])
+    return Latents(tuple(v), tuple(u[1:]))
+
+
 def sample_prior(
     key: jax.Array, prior: Prior, widths: tuple[int, ...], dtype=jnp.float32
 ) -> tuple[Theta, Scales]:
@@ -178,23 +211,13 @@ def _draw_normals(key, variances) -> Arrays:
 def simulate(
     key: jax.Array, theta: Theta, x: jax.Array, h: PiecewiseLinear, first: jax.Array | None = None
 ) -> tuple[Latents, jax.Array]:
-    """Latents and y drawn forward from the model; x may be the rows from ``first`` on of more.
-
-    Paper: eq:v, eq:u.
-    """
-    sds = [jnp.sqrt(s2) for s2 in (*theta.tau2, *theta.sigma2)]
-    widths = [sd.shape[0] for sd in sds]
+    """Latents and y drawn forward from the model; x may be the rows from ``first`` on of more."""
+    widths = [s2.shape[0] for s2 in (*theta.tau2, *theta.sigma2)]
     rows = key if first is None else RowsFrom(key, first)
     z = normals(rows, (x.shape[0], sum(widths)), x.dtype)
-    noise = [
-        sd * part for sd, part in zip(sds, jnp.split(z, np.cumsum(widths)[:-1], 1), strict=True)
-    ]
-    v, u = [], [x]
-    for l in range(theta.L + 1):
-        v.append(pre_activation(u[l], theta.beta[l], theta.gamma[l]) + noise[l])
-        if l < theta.L:
-            u.append(h(v[l]) + noise[theta.L + 1 + l])
-    return Latents(tuple(v[:-1]), tuple(u[1:])), v[-1]
+    noises = jnp.split(z, np.cumsum(widths)[:-1], 1)
+    path = forward(theta, x, noises[: theta.L + 1], noises[theta.L + 1 :], h)
+    return Latents(path.v[:-1], path.u), path.v[-1]
 
 
 def log_joint(

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..prediction.per_draw import spaced
 from .style import BLUE, GREY, INK, ORANGE, canvas, legend_above, paper_style
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ def dependence_curves(
     if curves.ndim != 2:
         raise ValueError("dependence must be of one outcome")
     figure, (axis,) = canvas(ax, figsize, title, (3.6, 2.8), 1)
-    shown = curves[np.linspace(0, len(curves) - 1, min(len(curves), MOST_ROWS)).astype(int)]
+    shown = curves[spaced(len(curves), MOST_ROWS)]
     is_category = isinstance(dependence.values[0], str)
     x = np.arange(len(dependence.values)) if is_category else np.array(dependence.values, float)
     axis.plot(x, shown.T, color=GREY, linewidth=0.5, alpha=0.5)

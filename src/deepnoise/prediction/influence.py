@@ -15,7 +15,7 @@ from ..model.marginal import last_covariance, path_means
 from ..model.network import Theta
 from .credible import Band, band, check_level
 from .density.sums import padded
-from .per_draw import DrawDensities, as_float64, moments, row_blocks, spaced, weighted_quantiles
+from .per_draw import DrawDensities, moments, row_blocks, spaced, weighted_quantiles
 
 # Products of two columns are looked for in tables of at most so many.
 PAIRED = 32
@@ -214,11 +214,11 @@ def _slopes(
     size, (apart, signed, absolute) = np.zeros((2, Q, P)), np.zeros((3, 2, M, Q, P))
     z = _standardised(densities.x[:, :P])
     tilted = np.zeros((2, M, Q, P, P if P <= PAIRED else 1))
+    draws, _, paths = densities.simulated()
     with numerics():
-        draws = as_float64(densities.draws)
         for rows in row_blocks(N, 2 * M * Q * input_slopes.shape[1]):
             x = np.asarray(densities.x[rows], float)
-            found = gradients(densities.key, draws, padded(x), densities.h, _paths(densities))
+            found = gradients(densities.key, draws, padded(x), densities.h, paths)
             # (mean or sd, draw, row, outcome, feature)
             slopes = np.stack([np.asarray(part)[:, : len(x)] for part in found])
             slopes *= densities.scale[:, None] * input_slopes[rows, None]
@@ -300,10 +300,6 @@ def _effects(densities: DrawDensities, whole: Slopes, part: int, level: float) -
         floor[q] = np.divide(size[q], strength, out=floors[0], where=strength > 0)
     signed = _band(densities, whole.signed[part], level)
     return Effects(_squeezed(size, Q), _squeezed(floor, Q), signed)
-
-
-def _paths(densities: DrawDensities) -> int:
-    return densities.paths if densities.draws.L else 1
 
 
 def _band(densities: DrawDensities, values: np.ndarray, level: float) -> Band:

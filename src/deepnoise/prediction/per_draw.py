@@ -17,11 +17,11 @@ from ..inference.runtime import numerics
 from ..inference.stacking import leave_one_out, stacked_weights
 from ..model.activation import PiecewiseLinear
 from ..model.covariates import InputLaw
-from ..model.marginal import last_covariance, path_means
+from ..model.marginal import path_means
 from ..model.network import Theta
 from ..model.outcome import Window, log_window
 from .density.sums import padded
-from .predict import filled
+from .predict import as_float64, component_means, covariances, filled
 
 BLOCK_VALUES = 1 << 21
 LOG_2PI = float(np.log(2 * np.pi))
@@ -62,23 +62,43 @@ class DrawDensities:
 
     def covs(self) -> np.ndarray:
         """Covariances given a path, the same for all paths and rows; (M, Q, Q)."""
-        with numerics():
-            standard = jax.vmap(last_covariance)(as_float64(self.draws))
-        return np.asarray(standard) * np.outer(self.scale, self.scale)
+        return covariances(self.draws) * np.outer(self.scale, self.scale)
 
     def blocks(self, width: int = 1) -> Iterator[tuple[slice, np.ndarray]]:
         """Blocks of rows, and the means of every draw and path there: (B, M, R, Q)."""
-        gaps = bool(np.isnan(self.x).any())
-        paths = self.paths if self.draws.L or gaps else 1
+        draws, laws, paths = self.simulated()
         a_row = len(self.weights) * max(paths * self.n_outcomes, width)
-        with numerics():
-            draws, laws = as_float64(self.draws), as_float64(self.inputs) if gaps else None
         for rows in row_blocks(len(self.x), a_row):
             x = np.asarray(self.x[rows], float)
             with numerics():
                 means = draw_means(self.key, draws, laws, padded(x), self.h, paths)
             shift = self.shift[rows, None, None] if self.shift.ndim == 2 else self.shift
             yield rows, np.asarray(means)[: len(x)] * self.scale + shift
+
+    def means_apart(self) -> np.ndarray:
+        """The same of all rows with noise of its own for every draw, (N, M, R, Q).
+
+        Noise that draws share leaves its wiggles in their average, where they look like modes.
+        """
+        draws, laws, paths = self.simulated()
+        x = padded(np.asarray(self.x, float))
+        with numerics():
+            found = np.asarray(component_means(self.key, 0, draws, x, self.h, paths, laws))
+        means = found[: len(self.x)].reshape(len(self.x), -1, paths, self.n_outcomes)
+        shift = self.shift[:, None, None] if self.shift.ndim == 2 else self.shift
+        return means * self.scale + shift
+
+    def on_device(self) -> "DrawDensities":
+        """The same with draws and laws as they are simulated, for many small questions."""
+        with numerics():
+            return replace(self, draws=as_float64(self.draws), inputs=as_float64(self.inputs))
+
+    def simulated(self) -> tuple[Theta, InputLaw | None, int]:
+        """Draws on the device, the laws that gaps need, and how many paths."""
+        gaps = bool(np.isnan(self.x).any())
+        with numerics():
+            draws, laws = as_float64(self.draws), as_float64(self.inputs) if gaps else None
+        return draws, laws, self.paths if self.draws.L or gaps else 1
 
     def credible(self, values: np.ndarray, level: float, axis: int = 1) -> np.ndarray:
         """Lower and upper ends, stacked first, of the central interval across draws."""
@@ -124,10 +144,6 @@ def _only(densities: DrawDensities, chosen: np.ndarray) -> DrawDensities:
     weights = densities.weights[chosen] / densities.weights[chosen].sum()
     draws, inputs = jax.tree.map(lambda a: a[chosen], (densities.draws, densities.inputs))
     return replace(densities, draws=draws, weights=weights, inputs=inputs)
-
-
-def as_float64(draws):
-    return jax.tree.map(lambda a: jnp.asarray(a, float), draws)
 
 
 def row_blocks(rows: int, values_a_row: int) -> Iterator[slice]:

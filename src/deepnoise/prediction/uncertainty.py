@@ -24,13 +24,14 @@ from ..inference.runtime import numerics
 from ..model.activation import PiecewiseLinear
 from ..model.bounds import layer_bounds
 from ..model.covariates import InputLaw
-from ..model.marginal import path_noises
-from ..model.network import Theta, pre_activation
+from ..model.marginal import path_noises, top_along
+from ..model.network import Theta, outcome_mean
 from .density import sums as kernels
 from .density.components import Components, generator
 from .density.mixture import PredictiveMixture
 from .density.sums import LOG_SQRT_2PI, bucket, choose, evaluate, padded
-from .per_draw import DrawDensities, as_float64, row_blocks
+from .per_draw import DrawDensities, row_blocks
+from .predict import as_float64
 
 # Of a table in a notebook.
 SHOWN_ROWS = 10
@@ -137,8 +138,8 @@ def unexplained(key, draws: Theta, x, h: PiecewiseLinear, paths: int):
     def one_draw(pair):
         m, theta = pair
         z, other = _noises(jax.random.fold_in(key, m), theta, paths, x.dtype)
-        value = _last_mean(theta, x, z, h)
-        mixed = [_last_mean(theta, x, (*z[:k], *other[k:]), h) for k in range(len(z))]
+        value = _mean_along(theta, x, z, h)
+        mixed = [_mean_along(theta, x, (*z[:k], *other[k:]), h) for k in range(len(z))]
         left = [jnp.mean((value - f) ** 2, axis=0) / 2 for f in mixed]
         second = mixed[0] if mixed else value
         shape = (0, x.shape[0], theta.gamma[-1].shape[0])
@@ -149,22 +150,14 @@ def unexplained(key, draws: Theta, x, h: PiecewiseLinear, paths: int):
 
 def _noises(key, theta: Theta, paths: int, dtype):
     """Two independent sets of e_0, d_0, e_1, ..., e_{L-1}, each (paths, 1, K_l)."""
-    shapes = [theta.gamma[l].shape[0] for l in range(theta.L) for _ in range(2)][:-1]
-    pairs = [
-        path_noises(jax.random.fold_in(key, k), paths, width, dtype)
-        for k, width in enumerate(shapes)
-    ]
+    widths = [theta.gamma[l].shape[0] for l in range(theta.L) for _ in range(2)][:-1]
+    pairs = path_noises(key, paths, widths, dtype)
     return tuple(p[0] for p in pairs), tuple(p[1] for p in pairs)
 
 
-def _last_mean(theta: Theta, x, z, h: PiecewiseLinear):
+def _mean_along(theta: Theta, x, z, h: PiecewiseLinear):
     """β_L h(v_{L-1}) + γ_L along the noises z; (paths, B, Q)."""
-    u = x[None]
-    for l in range(theta.L):
-        v = pre_activation(u, theta.beta[l], theta.gamma[l]) + jnp.sqrt(theta.tau2[l]) * z[2 * l]
-        last = l == theta.L - 1
-        u = h(v) if last else h(v) + jnp.sqrt(theta.sigma2[l]) * z[2 * l + 1]
-    return pre_activation(u, theta.beta[-1], theta.gamma[-1])
+    return outcome_mean(theta, top_along(theta, x[None], z[::2], z[1::2], h))
 
 
 def _contributions(left: np.ndarray, last: np.ndarray) -> np.ndarray:

@@ -6,22 +6,19 @@ one row takes.  The noise depends on the model's seed alone, so a server can kee
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from functools import partial
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ..estimators.class_predictive import ClassPredictive
 from ..estimators.predictive import PosteriorPredictive
-from ..inference.runtime import numerics
 from ..model.activation import PiecewiseLinear
-from ..model.marginal import last_covariance, path_noises
 from ..model.network import Theta
 from ..prediction.density.components import Components, Stored
 from ..prediction.density.mixture import PredictiveMixture
-from ..prediction.per_draw import DrawDensities, as_float64, row_blocks, spaced
+from ..prediction.per_draw import DrawDensities, row_blocks, spaced
+from ..prediction.predict import covariances, drawn_paths
 
 # Draws times paths of all chains: those of the default network are 8,000.
 MOST_COMPONENTS = 16_000
@@ -92,6 +89,8 @@ def view(model: Any) -> Any:
 class Paths:
     """R noise paths of M draws: layer l is h(u β_lᵀ + above_l) + below_l.
 
+    The pass of ``model.network.forward`` by NumPy: for a row or two, a call of JAX takes longer.
+
     Shapes: ``beta`` (M, in, out); ``above`` (M, R, out), γ_l and the noise before h, R = 1 for the
     last layer; ``below`` (M, R, out), the noise after h; ``covs`` (M, Q, Q), what the last layer
     adds.
@@ -150,41 +149,10 @@ def piecewise(h: PiecewiseLinear, t: np.ndarray) -> np.ndarray:
 
 def draw_paths(key: jax.Array, draws: Theta, h: PiecewiseLinear, paths: int, shared: bool) -> Paths:
     """Paths as the estimator draws them; the noise is shared by the draws, or each has its own."""
-    theta = jax.tree.map(lambda a: np.asarray(a, float), draws)
-    count, paths = len(theta.gamma[0]), paths if theta.L else 1
-    noises = _noises(key, theta, paths, shared)
-    above = [
-        gamma[:, None] + np.sqrt(tau2)[:, None] * noise[:, 0, :, 0]
-        for gamma, tau2, noise in zip(theta.gamma[:-1], theta.tau2[:-1], noises, strict=True)
-    ]
-    below = [
-        np.sqrt(sigma2)[:, None] * noise[:, 1, :, 0]
-        for sigma2, noise in zip(theta.sigma2, noises, strict=True)
-    ]
-    with numerics():
-        covs = np.asarray(jax.vmap(last_covariance)(as_float64(theta)))
-    beta = tuple(np.ascontiguousarray(b.swapaxes(1, 2)) for b in theta.beta)
-    above.append(theta.gamma[-1].reshape(count, 1, -1))
-    return Paths(beta, tuple(above), tuple(below), covs, h, paths)
-
-
-def _noises(key: jax.Array, theta: Theta, paths: int, shared: bool) -> list[np.ndarray]:
-    """Standard normals of each hidden layer: (M or 1, 2, R, 1, width)."""
-    with numerics():
-        numbers = jnp.arange(1 if shared else len(theta.gamma[0]))
-        return [
-            np.asarray(_layer(key, numbers, l, paths, theta.gamma[l].shape[1], shared))
-            for l in range(theta.L)
-        ]
-
-
-@partial(jax.jit, static_argnums=(3, 4, 5))
-def _layer(key, numbers, l, paths: int, width: int, shared: bool) -> jax.Array:
-    def noise(m):
-        own = key if shared else jax.random.fold_in(key, m)
-        return path_noises(jax.random.fold_in(own, l), paths, width, jnp.float64)
-
-    return jax.lax.map(noise, numbers)
+    paths = paths if draws.L else 1
+    above, below = drawn_paths(key, draws, paths, shared)
+    beta = tuple(np.ascontiguousarray(np.asarray(b, float).swapaxes(1, 2)) for b in draws.beta)
+    return Paths(beta, tuple(above), tuple(below), covariances(draws), h, paths)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -24,6 +24,7 @@ from deepnoise.inference.unseen import Data
 from deepnoise.model.activation import hard_tanh
 from deepnoise.model.inverse_gamma import InverseGamma
 from deepnoise.model.network import Theta
+from deepnoise.model.outcome import Window
 
 from ..oracle import ACTIVATIONS, WIDTHS, random_model
 from ..statistical.ratio import density_residual, round_trip_residual
@@ -72,6 +73,24 @@ def test_log_density_with_sites(key):
     there = state.theta, state.scales
     back = interweave.from_position(interweave.to_position(*there, sites), state.scales, sites)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-12), there, back)
+
+
+@pytest.mark.parametrize("block", [1, 4, 7, 8, 13, 20])
+@pytest.mark.parametrize("seen", ["exact", "windows", "some rows count"])
+def test_rows_may_be_taken_in_blocks(block, seen, key):
+    """13 rows: blocks that divide them or not, and more than there are."""
+    state, x, y, prior = random_model(key, WIDTHS["L2"], hard_tanh, 13)
+    noises = interweave.standardise(state.theta, *state.latents.clamp(x, y), hard_tanh)
+    outcome = Window(y, y + 0.5) if seen == "windows" else y
+    counted = (jnp.arange(13) < 11).astype(y.dtype) if seen == "some rows count" else None
+
+    def density(position, block):
+        given = noises, x, outcome, prior, hard_tanh, counted, block
+        return interweave.log_density(position, *given)
+
+    position = interweave.to_position(state.theta, state.scales)
+    whole, parts = (jax.value_and_grad(density)(position, size) for size in (0, block))
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9), parts, whole)
 
 
 @pytest.mark.parametrize("Q", [1, 2])

@@ -10,9 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from deepnoise.inference import in_memory
+from deepnoise.inference.posterior import Plan
 from deepnoise.inference.runtime import cores, numerics
 from deepnoise.model import gaussian
+from deepnoise.model.activation import hard_tanh
 from deepnoise.model.gaussian import InformationGaussian, sample_weights, unshared
+
+from .fits import fit
 
 ROOT = Path(__file__).parents[2]
 # Sixty matrices of 61 x 61 for each chain, and rows with gaps: far more than jaxlib 0.10 leaves to
@@ -76,3 +81,19 @@ def test_cores_are_those_of_the_system_and_at_most_what_was_asked_for(monkeypatc
     for text, number in {"1": 1, "1000000": usable, "0": usable, "many": usable}.items():
         monkeypatch.setenv("OMP_NUM_THREADS", text)
         assert cores() == number
+
+
+def test_gradients_of_many_rows_are_taken_in_blocks(monkeypatch):
+    """Rounding grows from sweep to sweep, so only the first ones are compared."""
+    plan = Plan((3,), hard_tanh, 4, chains=2, warmup=0, draws=2, init="prior", dtype="float64")
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 2))
+    y = x[:, :1] + 0.3 * rng.normal(size=(60, 1))
+    whole = fit(plan, x, y)
+    monkeypatch.setattr(in_memory, "MANY_ROWS", 60)
+    monkeypatch.setattr(in_memory, "BLOCK", 16)
+    compiled = in_memory.advance_one._cache_size()
+    parts = fit(plan, x, y)
+    assert in_memory.advance_one._cache_size() == compiled + 1
+    close = lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-8)
+    jax.tree.map(close, parts.draws, whole.draws)

@@ -17,6 +17,9 @@ from .sampling import Run, advance, advance_one, chain_keys
 from .sharding import Layout
 from .unseen import Beside, Data
 
+# Rows of a gradient at a time on a CPU, where there are many: noises of a block stay in its cache.
+BLOCK, MANY_ROWS = 2048, 8192
+
 
 @dataclass
 class InMemory:
@@ -78,6 +81,8 @@ class InMemory:
         """
         kernel, layout, data = self.plan.kernel(), self.layout, self.data
         if isinstance(kernel, InterweavedKernel):
+            if layout.apart and self.x.shape[-2] >= MANY_ROWS:
+                kernel = replace(kernel, block=BLOCK)
             steps, sweeps = kernel.steps(layout.whole(run.state.tuning), run.t)
             data, count = replace(data, steps=steps), min(count, -(-sweeps // thin))
         count = int(layout.crew.agreed(count))

@@ -8,6 +8,7 @@ posterior stays invariant.
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -114,13 +115,18 @@ def log_density(
     prior: Prior,
     h: PiecewiseLinear,
     counted: jax.Array | None = None,
+    block: int = 0,
 ) -> jax.Array:
     """log p(position, y | e, d), u_L, ρ² and ξ² integrated out, up to a constant.
 
-    ``counted`` as in ``model.conditionals``.
+    ``counted`` as in ``model.conditionals``; ``block`` rows at a time, 0 for all.
     """
     theta = from_position(position, Scales((), ()), prior.sites)[0]
-    return log_likelihood(theta, noises, x, y, h, counted) + log_prior(position, prior)
+    if 0 < block < len(x):
+        rows = log_likelihood_by_blocks(theta, noises, x, y, h, counted, block)
+    else:
+        rows = log_likelihood(theta, noises, x, y, h, counted)
+    return rows + log_prior(position, prior)
 
 
 def log_prior(position: Position, prior: Prior) -> jax.Array:
@@ -169,6 +175,36 @@ def log_likelihood(
     mean = (theta.beta[-1] @ u + theta.gamma[-1][:, None]).T
     rows = log_likelihood_of_means(theta, mean, y)
     return jnp.sum(rows if counted is None else rows * counted, dtype=float)
+
+
+def log_likelihood_by_blocks(
+    theta: Theta, noises: Noises, x, y: Seen, h: PiecewiseLinear, counted, block: int
+) -> jax.Array:
+    """:func:`log_likelihood`, the gradient of a block of rows taken while a cache still has it."""
+    N = len(x)
+    counted = jnp.ones(N, x.dtype) if counted is None else counted
+
+    def of_block(theta, i):
+        # The last block begins early enough to be whole; what it shares counts nothing there.
+        start = jnp.minimum(i * block, N - block)
+        cut = partial(jax.lax.dynamic_slice_in_dim, start_index=start, slice_size=block)
+        part = jax.tree.map(partial(cut, axis=1), noises)
+        weight = jnp.where(start + jnp.arange(block) >= i * block, cut(counted), 0)
+        return log_likelihood(theta, part, cut(x), jax.tree.map(cut, y), h, weight)
+
+    @jax.custom_vjp
+    def total(theta):
+        return with_gradient(theta)[0]
+
+    def with_gradient(theta):
+        add = lambda i, sums: jax.tree.map(jnp.add, sums, jax.value_and_grad(of_block)(theta, i))  # noqa: E731
+        none = jnp.zeros(()), jax.tree.map(jnp.zeros_like, theta)
+        return jax.lax.fori_loop(0, -(-N // block), add, none)
+
+    total.defvjp(
+        with_gradient, lambda g, slope: (jax.tree.map(lambda a: slope.astype(a.dtype) * a, g),)
+    )
+    return total(theta)
 
 
 @jax.custom_vjp

@@ -109,6 +109,8 @@ class InterweavedKernel:
     that is too small in a few of thousands of coordinates would reject nearly every move once it is
     kept.  While the mass is learnt, trajectories of all ``lengths`` are tried in turn; then chains
     keep that with the largest squared jump, in units of the mass and for its time.
+
+    A gradient takes ``block`` rows at a time, or all if 0.
     """
 
     h: PiecewiseLinear
@@ -117,6 +119,7 @@ class InterweavedKernel:
     lengths: tuple[int, ...] = LENGTHS
     tries: int = 4
     target: float = 0.75
+    block: int = 0
 
     def init(
         self, key, theta: Theta, scales: Scales, data: Data, unseen=ALL_SEEN
@@ -159,7 +162,7 @@ class InterweavedKernel:
         flat, position = ravel_pytree(interweave.to_position(theta, scales, sites))
 
         def log_density(flat):
-            given = noises, x, y, data.prior, self.h, data.counted
+            given = noises, x, y, data.prior, self.h, data.counted, self.block
             return interweave.log_density(position(flat), *given)
 
         start = hmc.init(flat, log_density)

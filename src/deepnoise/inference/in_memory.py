@@ -53,10 +53,7 @@ class InMemory:
             x, y, missing = observed(plan, self.x, self.y)
             if layout.filled:
                 x, y = layout.place_rows((x, y), own=self.counted is not None)
-            # On one device: gradient fits use a few rows at a time, and other sums than those of
-            # one device would lead them elsewhere.
-            found = starts(plan, Data(x, y, missing=missing), layout.apart)
-            start, complete = layout.crew.agreed(found)
+            start, complete = layout.crew.agreed(starts(plan, Data(x, y, missing=missing)))
             self._place(start, x, y, missing)
             begun = layout.place_chains({"start": start, "unseen": complete})
             compiled = jax.jit(begin_state, static_argnums=(0, 1))

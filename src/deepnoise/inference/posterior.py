@@ -257,10 +257,14 @@ _begin_start = jax.jit(begin_start, static_argnums=0)
 _begin_chain = jax.jit(begin_chain, static_argnums=0)
 
 
-def starts(plan: Plan, rows: Data, apart: bool) -> tuple[Start, unseen.Unseen]:
-    """``begin_start`` as one program or, if ``apart``, each chain by itself."""
+def starts(plan: Plan, rows: Data) -> tuple[Start, unseen.Unseen]:
+    """``begin_start`` as one program or, on a CPU, each chain by itself.
+
+    On one device, however many there are: gradient fits use a few rows at a time, and other sums
+    than those of one device would lead them elsewhere.
+    """
     program, seed = plan.program(), plan.seed
-    if not apart:
+    if jax.default_backend() != "cpu":
         return _begin_start(program, seed, rows)
     one = lambda c: _begin_chain(program, seed, c, rows.of_chain(c))  # noqa: E731
     # The first compiles, for all.

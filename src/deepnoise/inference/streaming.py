@@ -27,7 +27,6 @@ from .gibbs import GibbsState
 from .posterior import Plan, Posterior, Start, chain_priors, starts
 from .runtime import numerics
 from .sampling import Run, chain_keys
-from .sharding import ONE_DEVICE
 from .streams import FOLDS, LATENTS
 from .unseen import Beside, Data
 
@@ -80,7 +79,7 @@ def _find_start(plan: Plan, x: np.ndarray, y: np.ndarray) -> Start:
     key = jax.random.fold_in(jax.random.key(plan.seed), FOLDS)
     chosen = np.asarray(warmstart.start_rows(key, len(x)))
     rows = Data(jnp.asarray(x[chosen], plan.dtype), jnp.asarray(y[chosen], plan.dtype))
-    start, _ = starts(plan, rows, ONE_DEVICE.apart)
+    start, _ = starts(plan, rows)
     return jax.tree.map(np.asarray, start)
 
 

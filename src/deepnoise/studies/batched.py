@@ -39,7 +39,6 @@ from .runner import (
     described,
     finite,
     header,
-    materialised,
     peak_memory,
 )
 
@@ -169,7 +168,7 @@ class Together:
 
     def score(self, s: int, density: PredictiveMixture) -> dict[str, float | None]:
         """What the judge of task s says of a density of its standardised test rows."""
-        restored = materialised(self.units[s].y.restore(density))
+        restored = self.units[s].y.restore(density).stored()
         return finite(self.tasks[s].judge.of_density(restored))
 
 

@@ -258,13 +258,7 @@ def judged(model: Any, task: Task) -> dict[str, float]:
         density = model.predict_density(task.X_test)
     except NotImplementedError:
         return task.judge.of_quantiles(model, task.X_test)
-    return task.judge.of_density(materialised(density))
-
-
-def materialised(density: PredictiveMixture) -> PredictiveMixture:
-    """With its components in memory: several scores ask for them."""
-    weights, means, covs = density.components()
-    return PredictiveMixture.of(means, covs, weights)
+    return task.judge.of_density(density.stored())  # several scores ask for its components
 
 
 def versions() -> dict[str, str]:

@@ -94,6 +94,29 @@ def test_a_run_can_change_between_memory_and_disk(rows, whole):
     close(back.draws, whole.draws)
 
 
+def test_an_earlier_round_keeps_its_latents(rows):
+    """A later round that is stopped is given up for the one before."""
+    with closing(OnDisk(PLAN, *rows, LIMIT)) as backend:
+        first = draw_more(backend.begin(), backend, PLAN.draws)
+        before = [np.array(a) for a in jax.tree.leaves(first.run.state.latents)]
+        draw_more(backend.take_up(first), backend, PLAN.draws + 2)
+        for now, then in zip(jax.tree.leaves(first.run.state.latents), before, strict=True):
+            np.testing.assert_array_equal(now, then)
+
+
+@pytest.mark.usefixtures("ctrl_c")
+def test_other_handlers_of_ctrl_c_are_kept():
+    heard = []
+    signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
+    with runtime.uninterrupted():
+        signal.raise_signal(signal.SIGINT)
+        assert not heard
+    assert heard == [signal.SIGINT]
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with runtime.uninterrupted():
+        signal.raise_signal(signal.SIGINT)
+
+
 def test_sums_are_taken_chunk_by_chunk_and_leave_padding_out():
     size, total = 2 * block_sweep.CHUNK, 2 * block_sweep.CHUNK - 5
     rng = np.random.default_rng(0)

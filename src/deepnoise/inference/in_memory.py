@@ -73,8 +73,8 @@ class InMemory:
         """As of ``posterior.Backend``.
 
         On a CPU, every chain is a run of one program, and the cores share the chains.  A chain's
-        numbers depend neither on how many cores there are nor on the other chains, and on small
-        tables chains by themselves are faster than a batch of them.
+        numbers do not depend on how many cores there are, and on small tables chains by themselves
+        are faster than a batch of them.
         """
         kernel, layout, data = self.plan.kernel(), self.layout, self.data
         if isinstance(kernel, InterweavedKernel):

@@ -44,18 +44,19 @@ def in_threads(f: Callable[[Any], Any], items: Iterable[Any], workers: int) -> l
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Ctrl-C waits until the block is done."""
-    if threading.current_thread() is not threading.main_thread():
+    """Ctrl-C waits until the block is done; who ignores it, or has another handler, keeps that."""
+    usual = signal.getsignal(signal.SIGINT)
+    if not callable(usual) or threading.current_thread() is not threading.main_thread():
         yield
         return
     asked: list[int] = []
-    usual = signal.signal(signal.SIGINT, lambda number, _: asked.append(number))
+    signal.signal(signal.SIGINT, lambda number, _: asked.append(number))
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, usual)
     if asked:
-        raise KeyboardInterrupt
+        usual(signal.SIGINT, None)
 
 
 def stacked(parts: list[Any]) -> Any:

@@ -112,9 +112,13 @@ class OnDisk:
     def __init__(self, plan: Plan, x: np.ndarray, y: np.ndarray, limit: int, folder=None):
         check(plan, x, y)
         self.plan, self.x, self.y = plan, x, y
-        self.size = block_rows(plan, x, y, limit)
-        self.files = LatentFiles.make(plan.chains, len(x), plan.hidden, plan.dtype, folder)
+        self.size, self.folder = block_rows(plan, x, y, limit), folder
+        self.files = self._new_files()
         self.sums: list[Sums] = []
+
+    def _new_files(self) -> "LatentFiles":
+        plan = self.plan
+        return LatentFiles.make(plan.chains, len(self.x), plan.hidden, plan.dtype, self.folder)
 
     def close(self) -> None:
         self.files.close()
@@ -132,9 +136,13 @@ class OnDisk:
             return Posterior(self.plan, start, run)
 
     def take_up(self, posterior: Posterior) -> Posterior:
-        """The latents of a run, copied to our files unless they are there."""
+        """The latents of a run, copied to files of their own: those of an earlier round are kept.
+
+        Whoever holds that round may still return to it.
+        """
         if self.sums:
-            return posterior
+            self.files.close()
+            self.files, self.sums = self._new_files(), []
         run = posterior.run
         with numerics():
             self._prepare(posterior.start)

@@ -142,7 +142,7 @@ class Together:
     @classmethod
     def of(cls, tasks: list[Task]) -> "Together":
         estimator = BDeepNoiseRegressor(**tasks[0].settings)
-        ties = tied(tasks[0].y[:, None])
+        ties = tasks[0].rounding is None and tied(tasks[0].y[:, None])
         plan = settings.plan(estimator.get_params(deep=False), 0, len(tasks[0].X), tied=ties)
         units = [_units(task) for task in tasks]
         x = np.stack([u.x.apply(task.X) for u, task in zip(units, tasks)])
@@ -207,7 +207,8 @@ def _answers(fits: Together, batch: Batch, s: int) -> dict[str, PredictiveMixtur
     """
     flat, start = _flat(batch, s), jax.tree.map(lambda a: a[s], batch.start.theta)
     paths = fits.estimator.paths
-    weights = _stacked(fits.key(s), fits.plan, flat, paths, fits.x[s], fits.y[s])
+    seen = jax.tree.map(lambda a: a[s], fits.seen)
+    weights = _stacked(fits.key(s), fits.plan, flat, paths, fits.x[s], seen)
     posterior = fits.predicted(s, flat, paths)
     return {
         "start": fits.predicted(s, start, START_PATHS),
@@ -217,12 +218,12 @@ def _answers(fits: Together, batch: Batch, s: int) -> dict[str, PredictiveMixtur
     }
 
 
-def _stacked(key, plan: Plan, flat: Theta, paths: int, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _stacked(key, plan: Plan, flat: Theta, paths: int, x: np.ndarray, seen: Any) -> np.ndarray:
     """A weight for every draw: the same for all of a chain, by its leave-one-out densities."""
     even = np.full(plan.chains * plan.draws, 1 / (plan.chains * plan.draws))
-    unit = np.ones(y.shape[1])
+    unit = np.ones(jax.tree.leaves(seen)[0].shape[1])
     densities = DrawDensities(key, flat, even, x, plan.h, paths, unit, 0 * unit)
-    weights = chain_weights(densities, y, plan.chains)
+    weights = chain_weights(densities, seen, plan.chains)
     return np.repeat(weights, plan.draws) / plan.draws
 
 

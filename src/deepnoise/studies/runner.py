@@ -50,14 +50,17 @@ class Task:
     y: np.ndarray
     X_test: np.ndarray
     judge: Judge
-    rounding: float | None = None
+    step: float | None = None
+
+    @property
+    def rounding(self) -> float | None:
+        """The ``step`` to whose multiples y was rounded, for a method that can be told: ours."""
+        return self.step if self.case.method == OURS else None
 
     @property
     def outcomes(self) -> Any:
-        """y for the method's ``fit``: ours is told if it was rounded, and to multiples of what."""
-        if self.rounding is None or self.case.method != OURS:
-            return self.y
-        return rounded(self.y, self.rounding)
+        """y for the method's ``fit``."""
+        return self.y if self.rounding is None else rounded(self.y, self.rounding)
 
 
 class Study(Protocol):

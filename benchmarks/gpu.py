@@ -8,10 +8,9 @@ of a copy, and flops over the rates of large products at the precisions used.  N
 blackjax and optax only.
 """
 
-from in_turn import alone, run_cases
+from in_turn import alone, asked, run_cases
 
 # isort: split
-import argparse
 import json
 import sys
 import time
@@ -215,12 +214,7 @@ def case(words: list[str], quick: bool) -> Iterator[dict]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, help="JSON lines are written here")
-    parser.add_argument("--quick", action="store_true", help="toy sizes")
-    parser.add_argument("--seconds", type=float, default=300, help="what is not done then is left")
-    parser.add_argument("--case", nargs="+", help="measure one case in this process")
-    options = parser.parse_args()
+    options = asked(__doc__.splitlines()[0], seconds=300)
     if options.case:
         with numerics():
             for row in case(options.case, options.quick):

@@ -1,5 +1,6 @@
 """Cases of a benchmark as processes: traced and compiled side by side, measured one at a time."""
 
+import argparse
 import fcntl
 import json
 import os
@@ -15,6 +16,18 @@ LOCK = "DEEPNOISE_BENCHMARK_LOCK"
 # whoever imports this module does so first.
 os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
 _held = []
+
+
+def asked(description: str, seconds: float) -> argparse.Namespace:
+    """The arguments of a script whose cases are processes, ``seconds`` at most by default."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--out", type=Path, help="JSON lines are written here")
+    parser.add_argument("--quick", action="store_true", help="toy sizes")
+    parser.add_argument(
+        "--seconds", type=float, default=seconds, help="what is not done then is left"
+    )
+    parser.add_argument("--case", nargs="+", help="measure one case in this process")
+    return parser.parse_args()
 
 
 def alone() -> None:

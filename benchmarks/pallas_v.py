@@ -8,16 +8,14 @@ are those of the v just drawn: a sweep with this pass has the order v, variances
 jax, numpy and scipy.
 """
 
-from in_turn import alone, run_cases
+from in_turn import alone, asked, run_cases
 
 # isort: split
-import argparse
 import json
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -268,12 +266,7 @@ def report(rows: list[dict]) -> Iterator[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, help="JSON lines are written here")
-    parser.add_argument("--quick", action="store_true", help="toy sizes")
-    parser.add_argument("--seconds", type=float, default=150, help="what is not done then is left")
-    parser.add_argument("--case", nargs="+", help="measure one case in this process")
-    options = parser.parse_args()
+    options = asked(__doc__.splitlines()[0], seconds=150)
     if options.case:
         with numerics():
             for row in case(options.case, options.quick):

@@ -20,7 +20,6 @@ import time
 from pathlib import Path
 
 SEED = 0
-REST = 50
 SHORT = {"warmup": 200, "draws": 200, "thin": 1}
 FITS: dict[str, dict] = {"default": {}, "short": SHORT}
 
@@ -42,6 +41,7 @@ def fitted(settings: dict, rows: slice, table: str | None = None) -> dict:
     from sklearn.datasets import load_diabetes
 
     from deepnoise import BDeepNoiseRegressor
+    from deepnoise.inference.kernels import REST
 
     X, y = made(table) if table else load_diabetes(return_X_y=True)
     times: list[tuple[int, float]] = []

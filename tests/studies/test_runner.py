@@ -10,9 +10,9 @@ from deepnoise.baselines import registry
 from deepnoise.cli import main
 from deepnoise.studies import runner
 from deepnoise.studies.ledger import Ledger
-from deepnoise.studies.paper import SyntheticStudy
-from deepnoise.studies.runner import OutcomeJudge, peak_memory
-from deepnoise.studies.spec import Case, read_spec
+from deepnoise.studies.paper import SyntheticStudy, UciStudy
+from deepnoise.studies.runner import OutcomeJudge, header, peak_memory
+from deepnoise.studies.spec import Case, Spec, read_spec
 from tests.cli_toy import run as command
 
 from .toy import quick_study, uci_folder
@@ -141,6 +141,14 @@ def test_the_smoke_specs_run_whole(study, tmp_path):
 
 
 @pytest.mark.slow
+def test_only_a_method_that_can_be_told_is_told_what_was_rounded(tmp_path):
+    study = UciStudy(Spec("uci", ("bdeepnoise", "gp"), ("wine",), 1), uci_folder(tmp_path / "data"))
+    ours, theirs = map(study.task, study.cases())
+    np.testing.assert_array_equal(ours.outcomes.upper - ours.outcomes.lower, 1.0)
+    np.testing.assert_array_equal(theirs.outcomes, theirs.y)
+    assert (header(ours)["rounding"], header(theirs)["rounding"]) == (1.0, None)
+
+
 def test_the_batched_path_agrees_with_single_fits(tmp_path):
     folder = uci_folder(tmp_path / "data", splits=2)
     options = ["--smoke", "--methods", "bdeepnoise", "--data", folder]

@@ -49,7 +49,6 @@ class InMemory:
         """The chains at their start."""
         plan, layout = self.plan, self.layout
         with numerics():
-            x: Any
             x, y, missing = observed(plan, self.x, self.y)
             if layout.filled:
                 x, y = layout.place_rows((x, y), own=self.counted is not None)
@@ -115,7 +114,7 @@ class InMemory:
         self.keys = layout.place_chains(chain_keys(plan.seed, plan.chains))
 
 
-def observed(plan: Plan, x: np.ndarray, y: Any) -> tuple[np.ndarray, Any, Missing | None]:
+def observed(plan: Plan, x: np.ndarray, y: Any) -> tuple[Any, Any, Missing | None]:
     """Rows as a chain sees them: x (N, P) with its NaN taken out, y or what was seen of it."""
     gaps, missing = np.isnan(x), None
     if gaps.any():

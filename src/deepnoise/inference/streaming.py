@@ -109,7 +109,9 @@ class OnDisk:
     The chains take ``limit`` bytes of memory; latents lie on the disk of ``folder``.
     """
 
-    def __init__(self, plan: Plan, x: np.ndarray, y: np.ndarray, limit: int, folder=None):
+    def __init__(
+        self, plan: Plan, x: np.ndarray, y: np.ndarray, limit: int, folder: Path | None = None
+    ):
         check(plan, x, y)
         self.plan, self.x, self.y = plan, x, y
         self.size, self.folder = block_rows(plan, x, y, limit), folder

@@ -20,7 +20,7 @@ from .random import normals
 LOG_2PI = 1.8378770664093453
 # On a CPU, jaxlib 0.10.0 to 0.11.0 shares a batch of matrices that takes as many multiplications
 # among the threads of a pool, and waits for them in one of these threads: two such calls at once,
-# of two chains, may wait for each other for ever.
+# of two threads, may wait for each other for ever.
 SHARED_LAPACK = 200_000
 
 
@@ -135,7 +135,7 @@ def _batched(draw, parts, cost):
     """``draw`` of every entry of every part, parts of the same size of matrix as one batch.
 
     ``cost`` are its multiplications for one matrix.  The batches are chained by a data dependency:
-    mapped over chains they may be large.
+    mapped, they may be large.
     """
     groups = defaultdict(list)
     for i, part in enumerate(parts):
